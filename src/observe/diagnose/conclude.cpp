@@ -223,11 +223,15 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   out.state = only_named || cut_small ? RunState::nothing_to_judge : !fine ? RunState::slow : judged ? sound : RunState::nothing_to_judge;
   out.healthy = fine && !cut && (judged || !c.curve.empty() || !c.info.averages.empty());
   out.causes = fine ? std::move(defences) : std::move(faults);
-  if (fine && out.causes.size() > 1) out.causes.resize(1);
+  const std::optional<Forcing> forced = fine ? c.forcing() : std::nullopt;
+  if (fine && !forced && out.causes.size() > 1) out.causes.resize(1);
   const std::string compared = compared_in_words(c);
   if (cut_small)
     out.verdict = fmt::format("nothing to judge: the run ended at {}: hung, killed or cut; {}{}", c.ends_early,
                               !c.system && !c.curve.empty() ? named_machines(c) : std::string{}, compared);
+  else if (forced && !c.judged.faster)
+    out.verdict = fmt::format("as predicted with {}, which costs {:.0f} %: {} without; {}", forced->settings, 100 * forced->share,
+                              gigabytes(forced->without), compared);
   else if (fine && !out.causes.empty() && !c.judged.above)
     out.verdict = fmt::format("as predicted, and here is why it looks {}: {}", exceeds_expectation(c) ? "high" : "low", compared);
   else if (out.state == RunState::slower_than_predicted)

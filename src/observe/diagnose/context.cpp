@@ -122,6 +122,23 @@ double Context::best_bus() const {
   return best;
 }
 
+std::optional<Forcing> Context::forcing() const {
+  if (!judged.compared || judged.slow || judged.slow_small || !(judged.at->unforced > Time{})) return std::nullopt;
+  const DiagnosedSize& at = *judged.at;
+  Forcing out;
+  out.without = (at.bus_bandwidth * (at.measured / at.unforced)).value();
+  out.share = 1 - at.unforced / at.measured;
+  const double least = numbers("judgement")["forcing_costs"];
+  if (1 - at.unforced / at.predicted < least || out.share < least) return std::nullopt;
+  for (const char* variable : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE", "NCCL_PXN_DISABLE"})
+    if (const Setting* one = info.setting(variable); one != nullptr) {
+      if (out.settings.empty()) out.line = one->line;
+      out.settings += fmt::format("{}{}={}", out.settings.empty() ? "" : " and ", variable, one->value);
+      out.variables += fmt::format("{}{}", out.variables.empty() ? "" : " ", variable);
+    }
+  return out.settings.empty() ? std::nullopt : std::optional{out};
+}
+
 Fabric fabric_of(const NcclInfo& info) {
   Fabric out;
   for (const auto& [name, use] : info.net) {

@@ -67,6 +67,15 @@ struct Impossible {
   }
 };
 
+/// What variables of the log's environment cost at the compared size.
+struct Forcing {
+  std::string settings;     ///< "NCCL_NVLS_ENABLE=0"
+  std::string variables;    ///< "NCCL_NVLS_ENABLE"
+  LogLine line;             ///< that of the first
+  double without = 0;       ///< bus bandwidth predicted without them, byte/s
+  double share = 0;         ///< of that, lost
+};
+
 /// The rate that the user expected.
 struct Expectation {
   std::string typed;
@@ -124,6 +133,8 @@ struct Context {
   /// Highest bus bandwidth shown in the table's upper sizes; 0: no table.
   [[nodiscard]] double best_bus() const;
   [[nodiscard]] double largest() const { return curve.empty() ? 0 : curve.back().bytes; }
+  /// What the environment forces, where that alone costs more than a little and the run is as predicted with it.
+  [[nodiscard]] std::optional<Forcing> forcing() const;
   /// The thresholds of one signal or topic.
   [[nodiscard]] const Numbers& numbers(std::string_view of) const { return rules->numbers.find(of)->second; }
 };

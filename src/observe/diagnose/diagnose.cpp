@@ -92,15 +92,41 @@ void consider_sharp(Context& c, const std::vector<Point>& points, double doubt) 
   c.system = std::move(with);
 }
 
+/// The predictions of a report's points as if their environment forced nothing.
+std::vector<Time> without_forcing(const ValidationReport& report, const ValidationOptions& how) {
+  std::vector<Time> out;
+  Points free;
+  for (const ComparedPoint& one : report.points) {
+    out.push_back(one.prediction.time());
+    Point p = one.point;
+    p.algorithm.reset();
+    p.protocol.reset();
+    p.nvls = p.pxn = true;
+    free.points.push_back(std::move(p));
+  }
+  const auto forced = [](const ComparedPoint& one) {
+    const Point& p = one.point;
+    return p.algorithm || p.protocol || !p.nvls || !p.pxn;
+  };
+  if (std::none_of(report.points.begin(), report.points.end(), forced)) return out;
+  ValidationOptions raw = how;
+  raw.raw = true;  // already merged
+  const ValidationReport without = validate(free, raw);
+  for (std::size_t i = 0; i < out.size() && without.points.size() == out.size(); ++i) out[i] = without.points[i].prediction.time();
+  return out;
+}
+
 /// Predicts the log's points.
 std::vector<DiagnosedSize> compare(const Points& points, const DiagnoseRequest& request, bool sharp, std::vector<std::string>& notes) {
   std::vector<DiagnosedSize> out;
   ValidationOptions how{.calibration = calibration_of(request), .overrides = overrides_of(request)};
   if (sharp) how.adjust = reduce_in_switches;
   const ValidationReport report = validate(points, how);
+  const std::vector<Time> unforced = without_forcing(report, how);
   if (report.points.empty())
     for (const Skipped& one : report.skipped) notes.push_back("no comparison: " + one.reason);
-  for (const ComparedPoint& one : report.points) {
+  for (std::size_t i = 0; i < report.points.size(); ++i) {
+    const ComparedPoint& one = report.points[i];
     const Point& p = one.point;
     out.push_back({.collective = p.collective,
                    .bytes = Bytes::from_value(p.bytes),
@@ -110,6 +136,7 @@ std::vector<DiagnosedSize> compare(const Points& points, const DiagnoseRequest& 
                    .predicted = one.prediction.time(),
                    .low = units::s(one.prediction.low),
                    .high = units::s(one.prediction.high),
+                   .unforced = unforced[i],
                    .bus_bandwidth = units::B_per_s(p.bytes / p.seconds * bus_factor(p.collective, p.ranks())),
                    .dtype = p.dtype,
                    .streamed = p.streamed,

@@ -252,8 +252,9 @@ class Account {
     const double shown = at.bus_bandwidth.value(), predicted = shown * at.measured / at.predicted;
     add(fmt::format("{} gives {} at {} (between {} and {}); measured {}", c.system->name, say(predicted), size_text(at.bytes),
                     say(shown * at.measured / at.high), say(shown * at.measured / at.low), say(shown)));
-    const double grown = predicted_bus(c, n["large"], at.nodes);
-    if (grown > n["grown"] * predicted)
+    const double here = predicted_bus(c, at.bytes.value(), at.nodes);
+    const double grown = here > 0 ? predicted * predicted_bus(c, n["large"], at.nodes) / here : 0;
+    if (at.bytes.value() < n["large"] && grown > n["grown"] * predicted)
       add(fmt::format("{} is too small to show the machine: {} would give {}", size_text(at.bytes),
                       size_text(Bytes::from_value(n["large"])), say(grown)));
     if (at.nodes > 2)
@@ -291,8 +292,15 @@ class Account {
   std::string why;
 };
 
+/// What the environment forces is between the run and the expectation, which is right without it.
+bool expected_without_forcing(const Context& c, const Numbers& n) {
+  const std::optional<Forcing> forced = c.forcing();
+  return forced && forced->without >= n["meets"] * c.expected.rate;
+}
+
 std::optional<Facts> account(const Context& c, bool reached) {
   if (!(c.expected.rate > 0) || shows_nothing_large(c, c.numbers("expectation"))) return std::nullopt;
+  if (!meets_expectation(c) && expected_without_forcing(c, c.numbers("expectation"))) return std::nullopt;
   const Account one(c);
   return (reached ? one.reached : one.slipped) ? std::optional{one.facts()} : std::nullopt;
 }

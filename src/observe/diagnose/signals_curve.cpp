@@ -266,7 +266,7 @@ std::optional<Facts> rate_of_the_ring(const Context& c, const Numbers& n) {
   std::string example;
   for (const DiagnosedSize& one : c.sizes) {
     const bool named = one.collective == Collective::all_reduce && one.predicted > Time{} && one.nodes <= 1;
-    if (!named || one.bytes.value() < n["size"]) continue;
+    if (!named || one.bytes.value() < n["size"] || one.unforced != one.predicted) continue;
     try {
       const Prediction chosen = predict(*c.system, one.operation());
       if (chosen.ran.algorithm != Algorithm::nvls || chosen.extrapolated.any()) continue;
@@ -355,6 +355,7 @@ std::span<const Signal> curve_signals() {
         {"met_by_chance"},
         {"further_lines"},
         {"least_bits"},
+        {"forcing_costs"},
         {"margin"},
         {"margin_of_guess"},
         {"margin_of_small"},

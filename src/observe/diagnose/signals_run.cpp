@@ -61,6 +61,12 @@ std::optional<Facts> impossible_times(const Context& c, const Numbers&) {
   return Facts{fmt::format("{}", seen.times), fmt::format("{}", seen.of), seen.example};
 }
 
+std::optional<Facts> forcing_costs(const Context& c, const Numbers&) {
+  const std::optional<Forcing> one = c.forcing();
+  if (!one) return std::nullopt;
+  return Facts{cited(one->line), one->settings, one->variables, fmt::format("{:.0f}", 100 * one->share), gigabytes(one->without)};
+}
+
 /// An engine repeats every minute that its workers do not answer: once is a long compilation or an idle engine, several times is a hang,
 /// unless it goes on with its start or answers afterwards.
 std::optional<Facts> engine_waits_on(const Context& c, const Numbers& n) {
@@ -131,6 +137,7 @@ std::span<const Signal> run_signals() {
       {"steps_slow_down", steps_slow_down, {"line", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
       {"steps_stall", steps_stall, {"line", "times", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
       {"steps_wait", steps_wait, {"line", "percent"}, {{"warm", count}, {"steps", count}, {"share"}, {"often"}}},
+      {"forcing_costs", forcing_costs, {"line", "settings", "variables", "percent", "without"}},
       {"wrong_rows", wrong_rows, {"line"}},
       {"impossible_times", impossible_times, {"times", "of", "example"}},
   };

@@ -158,6 +158,21 @@ def test_gpu_direct_by_its_price(folder):
     assert "gdr_off" not in [c["cause"] for c in diagnosed(folder, run_of(20), "-s", "dgx-b200")["causes"]]
 
 
+def test_settings_that_cost(folder):
+    """A run as fast as its environment allows is as predicted, and what the environment costs is named; the expectation was right."""
+    text = run_of(679, nodes=1, before=INFO + "NCCL_NVLS_ENABLE set by environment to 0.")
+    for options in ((), ("-s", "dgx-b200"), ("--expected", "820 GB/s")):
+        found = diagnosed(folder, text, *options)
+        assert found["state"] == "as_predicted" and [c["cause"] for c in found["causes"]] == ["debug_env"], found
+        assert found["verdict"].startswith("as predicted with NCCL_NVLS_ENABLE=0, which costs "), found["verdict"]
+        assert " GB/s without; at 2 GiB 679 GB/s" in found["verdict"], found["verdict"]
+    high = diagnosed(folder, text, "--expected", "1800 GB/s")
+    assert [c["cause"] for c in high["causes"]] == ["expected_value_wrong", "debug_env"], high["causes"]
+    assert "too small" not in high["causes"][0]["evidence"], "no size is too small beside itself"
+    free = diagnosed(folder, run_of(840, nodes=1, before=INFO + "NCCL_ALGO set by environment to NVLS."))
+    assert free["causes"] == [] and free["verdict"].startswith("as predicted: "), free
+
+
 def test_columns_that_differ_alike(folder):
     found = diagnosed(folder, run_of(300, in_place=2.0), "-s", "dgx-b200")
     assert found["causes"][0]["what"].startswith("one of the two columns") and "comes and goes" in found["causes"][0]["evidence"], found["causes"]

@@ -157,6 +157,7 @@ struct DiagnosedSize {
   Bytes bytes{};
   int ranks = 0, nodes = 0;
   Time measured{}, predicted{}, low{}, high{};
+  Time unforced{};  ///< predicted without what the log's environment forces; `predicted` where it forces nothing
   Bandwidth bus_bandwidth{};
   DataType dtype = DataType::single;
   bool streamed = false;  ///< a rate of many messages in flight
@@ -177,7 +178,7 @@ struct Diagnosis {
   bool healthy = true;
   std::string verdict;
   std::string normal{};
-  std::vector<Finding> causes{};  ///< only expected_value_wrong if healthy; other if a failure is not understood
+  std::vector<Finding> causes{};  ///< only expected_value_wrong and debug_env if healthy; other if a failure is not understood
   std::vector<RuleSeen> rules{};  ///< in the order of their files
   std::vector<NextQuestion> next{};
   std::vector<DiagnosedSize> sizes{};
