@@ -11,7 +11,7 @@ namespace fabricost::cli {
 namespace {
 
 /// An answer is read at once: on one screen.
-constexpr std::ptrdiff_t most_lines = 25;
+constexpr std::ptrdiff_t most_lines = 24;
 
 [[nodiscard]] std::ptrdiff_t lines_of(std::string_view text) { return std::count(text.begin(), text.end(), '\n'); }
 
@@ -65,7 +65,8 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
     }
     const std::string cause = fmt::format("{} ({:.0f} %)", name(f.cause), 100 * f.confidence);
     page.title(f.what.empty() ? cause : fmt::format("{}: {}", cause, f.what));
-    if (i == 0 || !compared) page.add(wrapped("  seen  ", f.evidence, page.margin()));  // that of the first is the table's comparison
+    if (i == 0 || !compared) page.add(wrapped("  seen  ", f.evidence, page.margin()));
+    if (i == 1 && compared) page.add(few_lines("  seen  ", f.evidence, 1, page.margin()));  // the table says more
     page.add(wrapped("  try   ", f.remedy, page.margin()));
     pages += fmt::format("{}{}", i == 0 ? "fabricost help " : ", ", name(f.cause));
   }

@@ -192,6 +192,13 @@ bool nothing_measured(const Context& c) {
   return c.curve.empty() && c.sizes.empty() && c.quoted.empty() && c.info.averages.empty() && c.steps.empty() && c.siblings.empty();
 }
 
+/// Why the named machine could not be priced; empty: it could, or no note says so.
+std::string not_compared(const Diagnosis& out) {
+  constexpr std::string_view begin = "no comparison: ";
+  const auto one = std::find_if(out.notes.begin(), out.notes.end(), [&](const std::string& note) { return note.starts_with(begin); });
+  return one == out.notes.end() ? std::string{} : one->substr(begin.size());
+}
+
 void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   auto& [failures, faults, defences, rules, accused, proven, damaged, happened, last_failure, placed] = all;
   merge(faults, c);
@@ -225,7 +232,7 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   out.causes = fine ? std::move(defences) : std::move(faults);
   const std::optional<Forcing> forced = fine ? c.forcing() : std::nullopt;
   if (fine && !forced && out.causes.size() > 1) out.causes.resize(1);
-  const std::string compared = compared_in_words(c);
+  const std::string compared = compared_in_words(c), why_not = c.system ? not_compared(out) : std::string{};
   if (cut_small)
     out.verdict = fmt::format("nothing to judge: the run ended at {}: hung, killed or cut; {}{}", c.ends_early,
                               !c.system && !c.curve.empty() ? named_machines(c) : std::string{}, compared);
@@ -239,10 +246,11 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   else if (fine)
     out.verdict = (c.judged.faster                     ? fmt::format("faster than predicted by x{:.3g}, beyond its range: ", 1 / c.judged.ratio)
                    : c.judged.compared             ? std::string{"as predicted: "}
+                   : !why_not.empty()              ? fmt::format("nothing to judge: {}; ", why_not)
                    : !c.system && !c.curve.empty() ? std::string{"nothing to judge until the machine is named: "} + named_machines(c)
                                                    : std::string{"nothing to judge, and nothing speaks against this run: "}) +
                   compared;
-  else if (c.judged.slow)
+  else if (c.judged.slow || (c.judged.slow_small && !proven))
     out.verdict = "slow: " + compared;
   else if (nothing_measured(c))
     out.verdict = fmt::format("nothing was measured, but {}likely {}: {}", only_named ? "were it slow, " : "",

@@ -69,6 +69,10 @@ int Context::ranks_per_node() const {
   return n > 0 && r > 0 ? (r + n - 1) / n : 0;
 }
 
+bool Context::inside_a_domain() const {
+  return system && nodes() > 1 && ranks() <= system->domain && nodes() * system->gpus_per_node <= system->domain;
+}
+
 std::optional<bool> Context::multicasts() const {
   if (system) {
     const Tier* tier = system->tier(TierRole::scale_up);
@@ -152,9 +156,24 @@ Fabric fabric_of(const NcclInfo& info) {
   return out;
 }
 
+namespace {
+/// The tabs of a table of columns as one space, with the spaces beside them.
+std::string without_tabs(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t end = std::min(text.find_first_not_of(" \t", i), text.size());
+    const std::string blank = text.substr(i, end - i);
+    out += blank.find('\t') == std::string::npos ? blank : " ";
+    i = std::min(text.find_first_of(" \t", end), text.size());
+    out += text.substr(end, i - end);
+  }
+  return out;
+}
+}  // namespace
+
 std::string cited(const LogLine& line) {
-  if (line.number <= 0) return line.text;
-  return fmt::format("{}{}line {}: {}", line.file, line.file.empty() ? "" : " ", line.number, line.text);
+  if (line.number <= 0) return without_tabs(line.text);
+  return fmt::format("{}{}line {}: {}", line.file, line.file.empty() ? "" : " ", line.number, without_tabs(line.text));
 }
 
 std::string cited(const Seen& seen) {

@@ -51,6 +51,7 @@ struct Judged {
   bool above = false;       ///< not slow, but large messages take longer than the interval contains
   bool faster = false;      ///< large messages take less than the interval allows
   double ratio = 1;         ///< measured / predicted time at `at`, the size of the best bus bandwidth
+  double small_ratio = 1;   ///< median of measured / predicted of the small sizes
   const DiagnosedSize* at = nullptr;
 };
 
@@ -120,6 +121,8 @@ struct Context {
   [[nodiscard]] int ranks() const;
   [[nodiscard]] int ranks_per_node() const;
   [[nodiscard]] bool one_node() const { return nodes() == 1; }
+  /// Several nodes of one NVLink domain of the machine, which need no adapter for a collective.
+  [[nodiscard]] bool inside_a_domain() const;
   /// Whether hints apply: nothing was compared, or the comparison was slow.
   [[nodiscard]] bool in_doubt() const { return contradiction.empty() && (!judged.compared || judged.slow || judged.slow_small); }
   /// What carries the traffic between nodes, as the log says it, else the machine.

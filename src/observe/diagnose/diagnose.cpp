@@ -66,6 +66,24 @@ void place_on(Points& points, const diagnosis::Machine& machine) {
   }
 }
 
+/// Removes single rows that contradict their own bandwidth, or that no wire allows: one damaged row must not decide. Where most are alike
+/// the log has another unit, or is not what it says.
+void set_damaged_aside(Points& points, Context& c, double doubt, std::vector<std::string>& notes) {
+  const auto damaged = [&](const Point& p) {
+    return p.contradicts_itself || is_impossible(p, c.system ? highest_bus_bandwidth(*c.system, p) * doubt : 0);
+  };
+  const auto count = std::count_if(points.points.begin(), points.points.end(), damaged);
+  if (count == 0 || 3 * count > std::ssize(points.points)) return;
+  const Point first = *std::find_if(points.points.begin(), points.points.end(), damaged);
+  std::erase_if(points.points, damaged);
+  std::erase_if(c.curve, [&](const diagnosis::Shown& row) {
+    return std::none_of(points.points.begin(), points.points.end(), [&](const Point& p) { return p.bytes == row.bytes; });
+  });
+  notes.push_back(fmt::format("{} set aside, as {} in {}: {}", count == 1 ? "1 time" : fmt::format("{} times", count),
+                              size_text(Bytes::from_value(first.bytes)), time_text(Time::from_value(first.seconds)),
+                              first.contradicts_itself ? "the printed bandwidth is not bytes / time" : "no wire of the machine is so fast"));
+}
+
 std::vector<std::string> overrides_of(const DiagnoseRequest& request) {
   std::vector<std::string> out = request.system.overrides;
   out.insert(out.end(), request.overrides.begin(), request.overrides.end());
@@ -377,6 +395,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
       consider_sharp(c, points.points, doubt);
       for (const Skipped& s : points.skipped)
         out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
+      if (c.impossible.believed()) set_damaged_aside(points, c, doubt, out.notes);
       if (runs.empty()) c.curve = diagnosis::transfers_of(points.points);
       c.transfers = !c.curve.empty() && runs.empty();
       if (!machine.system.empty() && c.contradiction.empty())

@@ -62,7 +62,10 @@ Judged judge_one(const std::vector<const DiagnosedSize*>& sizes, bool guessed, c
   const double lost = n["half_lost"];
   if (large && !guessed && out.at->nodes > 1)
     out.slow = out.slow || (out.ratio > lost && median_of(upper, times_predicted) > lost);
-  if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > n["margin_of_small"];
+  if (!out.slow && small.size() >= 3) {
+    out.slow_small = median_beyond(small) > n["margin_of_small"];
+    out.small_ratio = median_of(small, times_predicted);
+  }
   out.above = large && !out.slow && beyond(*out.at) > 1 && median_beyond(upper) > 1;
   out.faster = below(*out.at) < 1 && median_of(upper, below) < 1;
   return out;
@@ -105,8 +108,8 @@ std::string compared_in_words(const Context& c) {
   const std::string where = fmt::format("at {}", size_text(at.bytes));
   if (c.judged.slow) return fmt::format("slower than it should be by x{:.2g} {}", c.judged.ratio, where);
   if (c.judged.slow_small)
-    return fmt::format("large sizes are {}, small ones take several times as long",
-                       c.judged.above ? "slower than predicted, too" : "as predicted");
+    return fmt::format("large messages {}, small ones {:.2g} times too slow", c.judged.above ? "slower than predicted, too" : "as predicted",
+                       c.judged.small_ratio);
   return fmt::format("{} {} measured, {} predicted", where, gigabytes(at.bus_bandwidth), gigabytes(at.bus_bandwidth * c.judged.ratio));
 }
 

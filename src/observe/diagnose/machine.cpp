@@ -157,8 +157,9 @@ std::string contradiction_of(const NcclInfo& info, const System& system) {
       return fmt::format("{} has {}, and rank {} of the log runs on {} (line {})", system.name, system.gpu.name, one.rank, one.gpu,
                          one.line.number);
     const int ranks = ++on_host[one.host];
-    if (ranks > system.gpus_per_node && system.gpus_per_node > 1 && ranks > system.domain)
-      return fmt::format("{} has {} GPUs a node, and the log lists {} ranks on {}", system.name, system.gpus_per_node, ranks, one.host);
+    const bool another = !gpu.empty() && gpu != system.gpu.name;  // of the same generation
+    if (ranks > system.gpus_per_node && system.gpus_per_node > 1 && (another || ranks > system.domain))
+      return fmt::format("{} has {} GPUs a node, and the log lists more ranks on {}", system.name, system.gpus_per_node, one.host);
   }
   return adapters_contradict(info, system);
 }

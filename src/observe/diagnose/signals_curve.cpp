@@ -167,7 +167,7 @@ std::optional<Facts> slower(const Context& c, const Numbers& n) {
   return Facts{against(c), fmt::format("{:.3g}", ratio)};
 }
 
-bool is_slow_between_nodes(const Context& c) { return c.judged.slow && c.system && c.judged.at->nodes > 1; }
+bool is_slow_between_nodes(const Context& c) { return c.judged.slow && c.system && c.judged.at->nodes > 1 && !c.inside_a_domain(); }
 bool is_slow_inside(const Context& c) { return c.judged.slow && c.system && c.judged.at->nodes <= 1; }
 
 std::optional<Facts> slow(const Context& c, const Numbers&) {
@@ -176,13 +176,22 @@ std::optional<Facts> slow(const Context& c, const Numbers&) {
 std::optional<Facts> slower_between_nodes(const Context& c, const Numbers& n) {
   return is_slow_between_nodes(c) ? slower(c, n) : std::nullopt;
 }
+std::optional<Facts> slower_in_a_domain(const Context& c, const Numbers& n) {
+  return c.judged.slow && c.inside_a_domain() ? slower(c, n) : std::nullopt;
+}
 std::optional<Facts> slower_in_a_node(const Context& c, const Numbers& n) { return is_slow_inside(c) ? slower(c, n) : std::nullopt; }
 
 std::optional<Facts> fabric_used(const Context& c, const Numbers&) {
-  return found(std::any_of(c.info.net.begin(), c.info.net.end(), [](const auto& one) { return one.first != "Socket"; }));
+  return found((!c.info.adapters.empty() && !c.info.network.starts_with("Socket")) ||
+               std::any_of(c.info.net.begin(), c.info.net.end(), [](const auto& one) { return one.first != "Socket"; }));
 }
 std::optional<Facts> direct_connections(const Context& c, const Numbers&) {
   return found(std::any_of(c.info.net.begin(), c.info.net.end(), [](const auto& one) { return one.second.direct > 0; }));
+}
+/// As many adapters carry connections as the machine has.
+std::optional<Facts> all_adapters_used(const Context& c, const Numbers&) {
+  const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
+  return found(nic != nullptr && std::ssize(fabric_of(c.info).devices) >= nic->endpoints);
 }
 std::optional<Facts> over_roce(const Context& c, const Numbers&) { return found(c.over_roce()); }
 std::optional<Facts> over_infiniband(const Context& c, const Numbers&) { return found(c.over_infiniband()); }
@@ -261,11 +270,12 @@ std::optional<Facts> stream_of_messages(const Context& c, const Numbers&) {
 /// measured, because the interval widens beyond; this is one specific cause, so on a machine named by the
 /// user a deviation outside the interval is enough.
 std::optional<Facts> rate_of_the_ring(const Context& c, const Numbers& n) {
-  if (!c.judged.compared || !c.system || c.judged.at->nodes > 1 || (c.guessed && !c.judged.slow)) return std::nullopt;
+  if (!c.judged.compared || !c.system || (c.judged.at->nodes > 1 && !c.inside_a_domain()) || (c.guessed && !c.judged.slow))
+    return std::nullopt;
   int switched = 0, as_ring = 0;
   std::string example;
   for (const DiagnosedSize& one : c.sizes) {
-    const bool named = one.collective == Collective::all_reduce && one.predicted > Time{} && one.nodes <= 1;
+    const bool named = one.collective == Collective::all_reduce && one.predicted > Time{} && one.nodes == c.judged.at->nodes;
     if (!named || one.bytes.value() < n["size"] || one.unforced != one.predicted) continue;
     try {
       const Prediction chosen = predict(*c.system, one.operation());
@@ -332,9 +342,11 @@ std::span<const Signal> curve_signals() {
       {"message_too_small", message_too_small, {"size", "shown"}, {{"size", size}, {"share"}}},
       {"slow", slow, {"compared"}},
       {"slower_between_nodes", slower_between_nodes, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
+      {"slower_in_a_domain", slower_in_a_domain, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
       {"slower_in_a_node", slower_in_a_node, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
       {"fabric_used", fabric_used},
       {"direct_connections", direct_connections},
+      {"all_adapters_used", all_adapters_used},
       {"over_roce", over_roce},
       {"over_infiniband", over_infiniband},
       {"rate_without_sharp", rate_without_sharp, {"against", "rate"}, {{"size", size}, {"faster"}, {"slower"}}},

@@ -139,8 +139,8 @@ struct Rails {
   std::string names;
 };
 
-/// One rank per node loads one adapter.
-bool several_expected(const Context& c) { return c.nodes() != 1 && c.ranks_per_node() != 1 && c.ranks() != 2; }
+/// One rank per node loads one adapter; a collective inside an NVLink domain loads none.
+bool several_expected(const Context& c) { return c.nodes() != 1 && !c.inside_a_domain() && c.ranks_per_node() != 1 && c.ranks() != 2; }
 
 /// The first transport that satisfies `holds`.
 template <class Holds>
@@ -248,7 +248,7 @@ std::optional<Facts> fewer_adapters_than_described(const Context& c, const Numbe
 std::optional<Facts> fewer_adapters_and_slower(const Context& c, const Numbers& n) {
   const Tier* nic = described_nic(c);
   const int count = adapters_listed(c.info);
-  if (nic == nullptr || c.guessed || !c.judged.compared || c.judged.at->nodes <= 1 || c.ranks_per_node() < c.system->gpus_per_node) return std::nullopt;
+  if (nic == nullptr || c.guessed || !c.judged.compared || c.judged.at->nodes <= 1 || c.inside_a_domain() || c.ranks_per_node() < c.system->gpus_per_node) return std::nullopt;
   if (count <= 1 || count >= nic->endpoints || c.judged.ratio < n["ratio"]) return std::nullopt;
   return Facts{cited(c.info.adapters_line), fmt::format("{}", count), c.system->name, fmt::format("{}", nic->endpoints), against(c)};
 }
@@ -263,6 +263,12 @@ std::pair<std::set<std::string>, LogLine> topology_adapters(const Context& c) {
       if (first.number == 0) first = link.line;
     }
   return {nets, first};
+}
+
+/// Connections between nodes of one NVLink domain that go over adapters.
+std::optional<Facts> network_inside_a_domain(const Context& c, const Numbers&) {
+  if (c.info.net.empty() || !c.inside_a_domain()) return std::nullopt;
+  return Facts{cited(c.info.net.begin()->second.first)};
 }
 
 /// The topology dump lists adapters, but NCCL's graph contains none of them.
@@ -297,6 +303,7 @@ std::span<const Signal> network_signals() {
       {"several_nodes", [](const Context& c, const Numbers&) { return found(c.nodes() > 1); }},
       {"rdma_wanted", [](const Context& c, const Numbers&) { return found(!c.wants_tcp() && c.info.node_count() != 1); }},
       {"network_between_nodes", [](const Context& c, const Numbers&) { return found(!c.info.net.empty() && c.nodes() > 1); }},
+      {"network_inside_a_domain", network_inside_a_domain, {"line"}},
       {"bonded_adapter", bonded_adapter, {"line"}},
       {"unequal_ports", unequal_ports, {"line", "least", "most"}, {{"ratio"}, {"slowest", QuantityKind::line_rate}}},
       {"unequal_adapters", unequal_adapters, {"line", "least", "most"}, {{"ratio"}}},

@@ -92,7 +92,7 @@ std::optional<Facts> multicasts(const Context& c, const Numbers&) { return found
 std::optional<Facts> full_board_or_unsaid(const Context& c, const Numbers&) {
   const int local = c.ranks_per_node();
   const std::size_t listed = c.info.rank_lines.size();
-  return found(local >= 8 || ((local == 0 || listed < 2) && listed <= 1));
+  return found(local >= 8 || c.inside_a_domain() || ((local == 0 || listed < 2) && listed <= 1));
 }
 
 std::optional<Facts> no_nvls_channels(const Context& c, const Numbers&) {
@@ -177,13 +177,14 @@ std::span<const Signal> node_signals() {
       {"board_without_p2p", board_without_p2p},
       {"multicasts", multicasts},
       {"may_multicast", [](const Context& c, const Numbers&) { return found(c.multicasts().value_or(true)); }},
-      {"full_board", [](const Context& c, const Numbers&) { return found(c.ranks_per_node() >= 8); }},
+      {"full_board", [](const Context& c, const Numbers&) { return found(c.ranks_per_node() >= 8 || c.inside_a_domain()); }},
       {"full_board_or_unsaid", full_board_or_unsaid},
       {"no_nvls_channels", no_nvls_channels, {"line"}},
       {"no_nvlink_in_topology", no_nvlink_in_topology},
       {"network_alone", network_alone, {"line"}},
       {"peer_connections", [](const Context& c, const Numbers&) { return found(c.info.peer > 0); }},
       {"one_node", one_node},
+      {"inside_a_domain", [](const Context& c, const Numbers&) { return found(c.inside_a_domain()); }},
       {"neighbours_in_a_node", neighbours_in_a_node},
       {"nvlink_between_nodes", nvlink_between_nodes},
       {"addresses_of_one_machine",

@@ -77,11 +77,11 @@ def test_contradictions(folder):
     assert "wrong_machine" in text and "GB300" in text, text
 
 
-def run_of(bus, nodes=16, least=26, most=34, wrong=0, gpu="NVIDIA B200", in_place=1.0, before="", closed=True, announced=34):
-    """A test of eight GPUs a node, `bus` GB/s at all sizes of 2^least to 2^most byte."""
-    n = 8 * nodes
+def run_of(bus, nodes=16, least=26, most=34, wrong=0, gpu="NVIDIA B200", in_place=1.0, before="", closed=True, announced=34, per_node=8):
+    """A test of `per_node` GPUs a node, `bus` GB/s at all sizes of 2^least to 2^most byte."""
+    n = per_node * nodes
     out = ["# Collective test starting: all_reduce_perf", f"# nThread 1 nGpus 1 minBytes 8 maxBytes {1 << announced} step: 2(factor) iters: 20"]
-    out += [f"#  Rank {r} Group  0 Pid {r} on n{r // 8} device {r % 8} [0000:{r % 8 + 16}:00] {gpu}" for r in range(n)] + [before]
+    out += [f"#  Rank {r} Group  0 Pid {r} on n{r // per_node} device {r % per_node} [0000:{r % per_node + 16}:00] {gpu}" for r in range(n)] + [before]
     out.append("#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong")
     for power in range(least, most + 1):
         halves = []
@@ -179,6 +179,75 @@ def test_columns_that_differ_alike(folder):
     assert "oversubscription" not in [c["cause"] for c in found["causes"] if "comes and goes" in c["evidence"]], found["causes"]
 
 
+def rack(bus, before=""):
+    return run_of(bus, nodes=18, per_node=4, gpu="NVIDIA GB200", before=before)
+
+
+def test_nvlink_domain_of_several_nodes(folder):
+    """A collective inside an NVLink domain crosses no adapter, whatever the log lists of them."""
+    listed = adapters(4, "IB")
+    causes = {bus: [c["cause"] for c in diagnosed(folder, rack(bus, listed), "-s", "gb200-nvl72")["causes"]] for bus in (180, 500)}
+    for named in causes.values():
+        assert not {"half_rate_link", "rail_missing", "oversubscription", "tcp_fallback"} & set(named), causes
+    assert causes[500][0] == "nvls_off" and causes[180][0] == "imex", causes
+    ring = diagnosed(folder, rack(689, INFO + "NVLS multicast support is not available on dev 0"), "-s", "gb200-nvl72")
+    assert ring["state"] == "slow" and ring["causes"][0]["cause"] == "nvls_off", ring
+    over = listed + "\n" + INFO + "Channel 00/0 : 0[0] -> 4[0] [send] via NET/IB/0/GDRDMA\n" + INFO + "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
+    assert diagnosed(folder, rack(180, over), "-s", "gb200-nvl72")["causes"][0]["cause"] == "imex"
+    assert diagnosed(folder, rack(900, listed), "-s", "gb200-nvl72")["state"] == "as_predicted"
+
+
+def test_latency_alone(folder):
+    """Small messages that take several times as long are a fault of their own."""
+    table = run_of(790, nodes=1).split("\n")
+    small = [f"{1 << power} {1 << power - 2} float sum -1 200.00 0.00 0.00 0 200.00 0.00 0.00 0" for power in range(3, 14)]
+    first = next(i for i, line in enumerate(table) if line.startswith("67108864 "))
+    text = "\n".join(table[:first] + small + table[first:])
+    found = diagnosed(folder, text, "-s", "dgx-b200")
+    assert found["state"] == "slow" and found["verdict"].startswith("slow: large messages as predicted, small ones "), found["verdict"]
+    assert [c["cause"] for c in found["causes"]] == ["cpu_launch_bound", "stragglers"], found["causes"]
+    assert COMMAND.run(written(folder, "run.log", text), "-s", "dgx-b200", "--check").returncode == 1
+    usual = diagnosed(folder, text.replace(" 200.00 ", " 40.00 "), "-s", "dgx-b200")
+    assert usual["state"] == "as_predicted", usual["verdict"]
+
+
+def test_one_damaged_row(folder):
+    """A row whose columns contradict each other, or that no wire allows, does not decide."""
+    rows = run_of(92, nodes=4, gpu="NVIDIA H100 80GB HBM3").split("\n")
+    last = max(i for i, line in enumerate(rows) if line.startswith("17179869184 "))
+    for damaged in ("17179869184 4294967296 float sum -1361894.32 47.47 91.98 0361894.32 47.47 91.98 0",
+                    "17179869184 4294967296 float sum -1 100.00 171798.69 332859.97 0 100.00 171798.69 332859.97 0"):
+        found = diagnosed(folder, "\n".join(rows[:last] + [damaged] + rows[last + 1:]), "-s", "dgx-h100")
+        assert found["state"] == "slow" and found["normal"].startswith("92 GB/s at "), found
+        assert any("set aside, as 16 GiB in " in note for note in found["notes"]), found["notes"]
+
+
+def test_causes_that_lines_refute(folder):
+    """Connections over all adapters refute missing rails, listed ones sockets."""
+    listed = adapters(8, "IB")
+    slow = {before: [c["cause"] for c in diagnosed(folder, run_of(90, before=before), "-s", "dgx-b200")["causes"]] for before in ("", listed)}
+    assert "tcp_fallback" in slow[""] and "tcp_fallback" not in slow[listed], slow
+    used = "\n".join(INFO + f"Channel 0{i}/0 : {i}[{i}] -> {8 + i}[{i}] [send] via NET/IB/{i}" for i in range(8))
+    found = diagnosed(folder, run_of(90, before=listed + "\n" + used), "-s", "dgx-b200")
+    assert found["causes"][0]["cause"] == "gdr_off" and "rail_missing" not in [c["cause"] for c in found["causes"]], found["causes"]
+    text = works(written(folder, "two.log", run_of(90)), "-s", "dgx-b200")
+    assert text.count("\n  seen  ") == 2, text
+
+
+def test_why_nothing_was_compared(folder):
+    """The reason comes first, not that nothing speaks against the run."""
+    assert diagnosed(folder, run_of(349), "-s", "dgx-b200", "-n", "2")["verdict"].startswith("nothing to judge: 128 ranks do not fit on 2 nodes")
+    wrong = diagnosed(folder, run_of(840, nodes=1), "-s", "gb200-nvl72")
+    assert [c["cause"] for c in wrong["causes"]] == ["wrong_machine"] and "4 GPUs a node" in wrong["verdict"], wrong
+
+
+def test_quotes_without_tabs(folder):
+    matrix = "\tGPU0\tGPU1\tNIC0\nGPU0\t X \tNV18\tPIX\t0-55\nGPU1\tNV18\t X \tSYS\t56-111\n"
+    found = diagnosed(folder, matrix)
+    assert found["causes"] and all("\t" not in c["evidence"] for c in found["causes"]), found
+    assert "GPU1 NV18 X SYS 56-111" in found["causes"][0]["evidence"], found["causes"]
+
+
 def test_machines_to_name(folder):
     assert "128 NVIDIA B200 on 16 nodes: try --system dgx-b200" in diagnosed(folder, run_of(349))["verdict"]
     wrong = diagnosed(folder, run_of(184, nodes=8, gpu="NVIDIA A100-SXM4-80GB"), "-s", "dgx-b200")
@@ -193,7 +262,7 @@ def test_one_node_of_several(folder):
                           env=os.environ | {"COLUMNS": "120"})
     text = done.stdout
     assert "b4: 600 GB/s" in text.split("\n")[0] and "\nnumber  node4.log: 600 GB/s" in text and "\nnode4.log against dgx-b200" in text, text
-    assert "..." not in text.split("\nmore ")[0], text
+    assert not [line for line in text.split("\nmore ")[0].split("\n") if "..." in line and not line.startswith("  seen")], text
     runs = {one["run"] for one in json.loads(works(folder, "-s", "dgx-b200", "--json"))["sizes"]}
     assert runs == {f"node{node}.log" for node in (1, 2, 3, 4)}, runs
 

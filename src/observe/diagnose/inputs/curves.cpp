@@ -35,7 +35,7 @@ std::vector<Shown> curve_of(const std::vector<LogRun>& runs, std::string& test) 
     const bool exchange = run.test.find("alltoall") != std::string::npos || run.test.find("all_to_all") != std::string::npos;
     for (const LogRow& row : run.rows)
       for (const LogSide& side : row.halves())
-        if (row.bytes > 0 && side.time > 0) {
+        if (row.bytes > 0 && side.time > 0 && side.busbw <= 2 * (side.algbw + side.algbw_slack) + side.algbw_slack) {  // no factor is above 2
           if (exchange && ranks.size() > 1 && static_cast<long long>(row.bytes) / static_cast<long long>(ranks.size()) % 16 != 0) continue;
           auto& [time, bus] = sizes[row.bytes];
           time.push_back(side.time * unit);
