@@ -268,8 +268,9 @@ void say_replay(Page& page, const TraceReplay& r) {
   page.terms("a step there", r.terms);
   page.terms("what binds there", r.path);
   if (!r.changes.empty()) {
-    page.table({"what it would give there", "step", "gain"});
-    for (const TracedChange& one : r.changes) page.row({one.change, time_text(one.step), fmt::format("{:+.1f} %", 100 * one.gain)});
+    page.table({"what it would give there", "step", "time"});
+    for (const TracedChange& one : r.changes)
+      page.row({one.change, time_text(one.step), fmt::format("{:+.1f} %", 100 * (one.step / r.step - 1))});
     page.end_table();
   }
   page.list(r.assumed);
