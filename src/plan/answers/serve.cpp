@@ -1,5 +1,6 @@
 /// Searches deployments of a served model.
 
+#include "answers/nearest_served.hpp"
 #include "answers/search_time.hpp"
 #include "fields/refuse_given.hpp"
 #include "text/amounts.hpp"
@@ -519,12 +520,22 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
   return out;
 }
 
-LoadedPlan found_deployments(const System& system, const ServingQuestion& q, LoadQuestion load) {
+namespace {
+
+/// \param nearest some deployment that keeps the limits at a lower rate is found, too
+[[nodiscard]] LoadedPlan found_loaded(const System& system, const ServingQuestion& q, LoadQuestion load, bool nearest) {
   LoadedPlan plan = loaded(system, q, std::move(load));
   if (plan.deployments.empty()) static_cast<void>(found_deployments(system, q));  // says what does not fit
-  if (const LoadedServing& first = plan.deployments.front(); !first.keeps)
+  const LoadedServing& first = plan.deployments.front();
+  if (!first.keeps && !(nearest && !plan.load.trace && first.rate_within.value_or(0) > 0))
     throw UnmetError(Unmet::limits, unkept_text(q, system, plan.load, first));
   return plan;
+}
+
+}  // namespace
+
+LoadedPlan found_deployments(const System& system, const ServingQuestion& q, LoadQuestion load) {
+  return found_loaded(system, q, std::move(load), false);
 }
 
 ServingPlan found_deployments(const System& system, const ServingQuestion& q) {
@@ -545,7 +556,9 @@ std::vector<PlannedDeployment> planned(const ServingQuestion& question, const Sy
   return out;
 }
 
-ServeAnswer answer(const ServeRequest& asked) {
+namespace {
+
+[[nodiscard]] ServeAnswer served(const ServeRequest& asked, bool nearest) {
   ServeRequest request = asked;
   if (!request.system) throw Refusal("on which machine? Name it with <system> (fabricost machine lists them)", true);
   if (!request.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
@@ -564,7 +577,7 @@ ServeAnswer answer(const ServeRequest& asked) {
     out.stack_scale = explain_measured_tpot(found->system, found->question, request.measured_tpot->value());
   }
   if (load) {
-    const auto plan = std::make_shared<const LoadedPlan>(found_deployments(found->system, q, std::move(*load)));
+    const auto plan = std::make_shared<const LoadedPlan>(found_loaded(found->system, q, std::move(*load), nearest));
     const Prices prices = load_prices();
     for (const LoadedServing& one : plan->deployments)
       out.layouts.push_back(planned(q, found->system, plan->load, one, prices)), found->plan.layouts.push_back(one.deployment);
@@ -592,5 +605,11 @@ ServeAnswer answer(const ServeRequest& asked) {
   out.found = found;
   return out;
 }
+
+}  // namespace
+
+ServeAnswer answer(const ServeRequest& asked) { return served(asked, false); }
+
+ServeAnswer nearest_served(const ServeRequest& asked) { return served(asked, true); }
 
 }  // namespace fabricost::plan

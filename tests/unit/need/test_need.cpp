@@ -248,6 +248,28 @@ TEST_CASE("serving: the rate of the answer is enough, and one value below it is 
   CHECK(answer(less).layouts.front().tokens_per_second < 40000);
 }
 
+TEST_CASE("requests that arrive need fewer GPUs at the fast end of the interval, which do hold that many if all is so much faster") {
+  NeedServeRequest r;
+  r.unknown = "gpus";
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-8b";
+  r.isl = 2000;
+  r.osl = 100;
+  r.ttft = units::s(1);
+  r.tpot = units::ms(40);
+  r.request_rate = RequestRate{60};
+  const NeedAnswer found = answer(r);
+  REQUIRE(found.satisfied);
+  REQUIRE(found.fast_value);
+  CHECK(*found.fast_value < *found.value);
+  CHECK(*found.slow_value > *found.value);
+  ServeRequest fast = r;
+  fast.gpus = static_cast<int>(*found.fast_value);
+  CHECK_THROWS_AS(answer(fast), UnmetError);
+  fast.stack_scale = found.deployment->interval_tpot.first / found.deployment->tpot;
+  CHECK(answer(fast).layouts.front().arrivals->keeps);
+}
+
 TEST_CASE("serving needs parts of a node where the model fits on them, and whole nodes where it does not") {
   NeedServeRequest r;
   r.unknown = "gpus";

@@ -5,6 +5,7 @@
 #include "answers/need/runs.hpp"
 #include "answers/need/search.hpp"
 #include "answers/need/usual.hpp"
+#include "answers/nearest_served.hpp"
 #include "answers/searched.hpp"
 #include "answers/varied/varied.hpp"
 
@@ -492,7 +493,7 @@ NeedAnswer least_above(const NeedRequest& request, double above) { return traine
 NeedAnswer answer(const NeedServeRequest& request) {
   const auto serve = [](const NeedServeRequest& r, const System& machine, need::At<PlannedDeployment>& out) {
     check_size(machine, *r.gpus);
-    const PlannedDeployment best = answer(static_cast<const ServeRequest&>(r)).layouts.front();
+    const PlannedDeployment best = nearest_served(r).layouts.front();
     const bool one_token = !(best.tpot > Time{});
     const auto& [low, high] = one_token ? best.interval_ttft : best.interval_tpot;
     out.outcome = {.seconds = (one_token ? best.ttft : best.tpot).value(),
@@ -504,7 +505,8 @@ NeedAnswer answer(const NeedServeRequest& request) {
     if (const auto& a = best.arrivals) {  // of a trace that keeps the limits at any speed, how much longer times may be
       const double spare = std::min(r.ttft && a->ttft.at_percentile > Time{} ? *r.ttft / a->ttft.at_percentile : 2.0,
                                     r.tpot && a->tpot.at_percentile > Time{} ? *r.tpot / a->tpot.at_percentile : 2.0);
-      out.outcome.rate = std::max(1.0, a->rate_within ? *a->rate_within / a->asked : spare);
+      out.outcome.rate = a->rate_within ? *a->rate_within / a->asked : spare;
+      if (a->keeps) out.outcome.rate = std::max(1.0, out.outcome.rate);
     }
     out.plan = best;
   };
