@@ -7,6 +7,7 @@
 #include <fabricost/plan/answers/design/explore.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/serve.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/specs/serving.hpp>
@@ -243,6 +244,28 @@ TEST_CASE("the rate up to which a layout keeps the limits is one, whatever rate 
     }
   }
   CHECK(layouts >= 6);
+}
+
+TEST_CASE("with first tokens in common a machine answers no more than it saturates at, and whatever is less, in random questions") {
+  std::mt19937_64 source(24);
+  const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
+  for (int i = 0; i < 4; ++i) {
+    ServeRequest r = request("llama3-8b", i % 2 == 0 ? "dgx-h100" : "l40s-pcie", 1 << i % 3);
+    r.isl = static_cast<int>(any(4000, 16000));
+    r.osl = static_cast<int>(any(20, 100));
+    r.tp = 1;
+    r.pp = 1;
+    RepeatedTokens common;
+    common.tokens = r.isl - static_cast<int>(any(100, 1000));
+    r.prefix = common;
+    r.request_rate = RequestRate{0.01};
+    const double most = answer(r).layouts.front().arrivals->saturation.value();
+    INFO(i << ": prompts of " << r.isl << ", " << common.tokens << " in common, answers of " << r.osl << ", saturates at " << most);
+    r.request_rate = RequestRate{0.9 * most};
+    CHECK(answer(r).layouts.front().arrivals->rate == Approx(0.9 * most).epsilon(0.01));
+    r.request_rate = RequestRate{1.1 * most};
+    CHECK_THROWS_AS(answer(r), UnmetError);
+  }
 }
 
 TEST_CASE("lengths vary where nothing is said of them, so that bunches of arrivals do not last and cost GPUs") {

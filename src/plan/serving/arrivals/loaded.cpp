@@ -103,7 +103,7 @@ class Deployed {
   }
 
   [[nodiscard]] double measured_saturation() {
-    const double each = q_.isl + q_.osl, held = std::min(scheduler_.sequences, scheduler_.cache / each) * scheduler_.replicas * engines_;
+    const double held = std::min(scheduler_.sequences, scheduler_.cache / held_of(load_, q_)) * scheduler_.replicas * engines_;
     const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
     const auto many = [&](double rate) { return drawn(rate, count, static_cast<int>(std::min<double>(held, count)), usual_variation); };
     double last = 0;
