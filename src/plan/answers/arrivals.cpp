@@ -113,11 +113,11 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
     out.share = number / 100;
   else if (unit.empty() && number >= 0 && number < 1)
     out.share = number;
-  else if (unit.empty() && number >= 1 && number <= 1e7 && number == std::floor(number))
-    out.tokens = static_cast<int>(number);
+  else if (unit == "k" || unit == "K" || unit == "M" || (unit.empty() && number >= 1 && number <= 1e7 && number == std::floor(number)))
+    out.tokens = length_of(text, option);
   else
     throw RequestError(
-        fmt::format("{}: \"{}\" is no part of a prompt; write a share as 60%, or a number of tokens as 600", option, text.substr(0, 40)));
+        fmt::format("{}: \"{}\" is no part of a prompt; write a share as 60%, or a number of tokens as 600 or 31k", option, text.substr(0, 40)));
 }
 
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PrefixTiers& out) {

@@ -294,6 +294,14 @@ void refuse_twice(const CompareRequest& r, const std::vector<System>& systems) {
                      storage ? "" : "without storage, ");
 }
 
+/// "dgx-h100 cannot, for the reason beside its name".
+[[nodiscard]] std::string unable_text(const std::vector<Compared>& all) {
+  std::vector<std::string> names;
+  for (const Compared& c : all)
+    if (!c.trouble.empty()) names.push_back(c.system);
+  return names.empty() ? "name another one beside it" : joined(names) + " cannot, for the reason beside its name";
+}
+
 /// Writes the verdict: the faster machine, by how much, how certain; better where its tokens cost no more. And its grounds.
 void write_verdict(CompareAnswer& of, const Verdict& v) {
   if (v.best == nullptr) {
@@ -303,7 +311,7 @@ void write_verdict(CompareAnswer& of, const Verdict& v) {
   if (v.next == nullptr) {
     of.verdict = of.all.size() == 1
                      ? fmt::format("{} alone was asked for; give two machines to compare.", v.best->system)
-                     : fmt::format("{} is the only machine asked for that can do it; name another one beside it.", v.best->system);
+                     : fmt::format("{} is the only machine asked for that can do it; {}.", v.best->system, unable_text(of.all));
     return;
   }
   const std::string beyond = paid_text(of, {v.best, v.next}) + cheapest_text(of) + unranked_text(of);
@@ -329,7 +337,10 @@ void write_verdict(CompareAnswer& of, const Verdict& v) {
   const bool better = of.cheapest == of.best && v.next->dollars;
   of.verdict = fmt::format("{} is the {} one: it {} on as many GPUs{}; {}.{}", v.best->system, better ? "better" : "faster", more, beside,
                            certain, beyond);
-  of.grounds = fmt::format("{}Their ranges {}: {}.{}", extras.empty() ? "" : fmt::format("It does so {}. ", extras),
+  of.grounds = fmt::format("{}Their ranges {}: {}.{}",
+                           extras.empty()     ? ""
+                           : v.best->requests ? fmt::format("At the rates up to which the limits hold it does so {}. ", extras)
+                                              : fmt::format("It does so {}. ", extras),
                            v.sure ? "do not meet" : "overlap", ranges, beyond);
 }
 

@@ -123,9 +123,9 @@ void text_of(Page& page, const NeedAnswer& a) {
 [[nodiscard]] std::string certainty_text(const NeedMachineAnswer& a) {
   const auto at = [&a](const std::optional<std::string>& value, std::string_view when) {
     return value == a.value ? std::string{}
-                            : fmt::format("; {} where runs take as {} as their intervals say", value.value_or("none"), when);
+                            : fmt::format("; at the {} end of the ranges {} is best", when, value.value_or("none"));
   };
-  return "Not certain" + at(a.fast_value, "little") + at(a.slow_value, "much") +
+  return "Not certain" + at(a.fast_value, "fast") + at(a.slow_value, "slow") +
          (a.slow_value ? "." : ": too late, too dear or too large there.");
 }
 

@@ -83,7 +83,7 @@ void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer,
                                       : fmt::format("All prompts have one length and all answers another (--length-variation 0): what begins in a "
                                                     "bunch ends in one, and the next bunch comes where it was, so that waits are longer than with {:.4g}.",
                                                     usual_variation));
-  page.line("{} layouts simulated.", answer.evaluated);
+  page.line("{} simulated.", counted(static_cast<double>(answer.evaluated), "layout"));
 }
 
 /// Deployments with clients that wait for answers.
@@ -102,7 +102,9 @@ void add_closed(Page& page, const FoundDeployments& a) {
              q.tpot <= 0 ? " TPOT is not limited; --tpot limits it." : "");
   if (q.format.weights == WeightFormat::fp8 && !Processor::of(a.system).has_fp8_units())
     page.say("{} has no fp8 units: products run at the bf16 rate.", a.system.gpu.name);
-  page.line("{} configurations tried; {} layouts do not fit or miss the latency limits.", a.plan.evaluated, a.plan.pruned);
+  page.line("{} tried; {} {} not fit or {} the latency limits.", counted(static_cast<double>(a.plan.evaluated), "configuration"),
+            counted(static_cast<double>(a.plan.pruned), "layout"),
+            a.plan.pruned == 1 ? "does" : "do", a.plan.pruned == 1 ? "misses" : "miss");
 }
 
 /// "0.23 USD of input (0.17 to 0.31), 2.04 of output (1.5 to 2.8)".
@@ -111,7 +113,7 @@ void add_closed(Page& page, const FoundDeployments& a) {
   for (const TokenPrice& one : prices)
     if (one.dollars)
       out += fmt::format("{}{}{} of {}{}", out.empty() ? "" : ", ", figure(*one.dollars, 3), out.empty() ? " USD" : "", one.tokens,
-                         one.interval ? fmt::format(" ({} to {})", figure(one.interval->first, 3), figure(one.interval->second, 3)) : "");
+                         one.interval && one.interval->second > 1.001 * one.interval->first ? fmt::format(" ({} to {})", figure(one.interval->first, 3), figure(one.interval->second, 3)) : "");
   return out;
 }
 
@@ -160,8 +162,8 @@ void text_of(Page& page, const ServeAnswer& answer) {
   else
     add_closed(page, a);
   if (const PlannedDeployment& first = answer.layouts.front(); first.tokens_per_step)
-    page.say("Drafts give {:.3g} tokens a step{}. They pay {}.", *first.tokens_per_step,
-             first.without_drafts ? fmt::format(": here {} tokens/s/GPU with them, {} without", figure(first.tokens_per_second_per_gpu),
+    page.say("Drafts give {:.3g} token{} a step{}. They pay {}.", *first.tokens_per_step, *first.tokens_per_step > 1 ? "s" : "",
+             first.without_drafts ? fmt::format(": here {} tokens/s/GPU with them, {} without at the same batch", figure(first.tokens_per_second_per_gpu),
                                                 figure(*first.without_drafts))
                                   : "",
              first.drafts_pay.empty() ? "at no batch" : "at " + first.drafts_pay + " sequences of an engine");
@@ -195,11 +197,15 @@ void text_of(Page& page, const ServeAnswer& answer) {
     page.line("Redundant experts take {} of each GPU; all of its experts are sent anew in {}", size_text(*row.expert_copies),
               short_time_text(row.rebalance->value()));
   if (row.dollars_per_million_tokens)
-    page.say("A million tokens cost {}, by the GPU time that each takes; paid by answers alone {}{}.", token_prices_text(row.token_prices),
-             figure(*row.dollars_per_million_tokens, 3), q.pool ? ", of both machines" : "");
+    page.say("A million tokens cost {}, by the GPU time that each takes; if only output is billed: {}{}{}.", token_prices_text(row.token_prices),
+             figure(*row.dollars_per_million_tokens, 3), q.pool ? ", of both machines" : "",
+             row.arrivals && row.arrivals->saturation ? fmt::format("; at {} of the {} requests/s that it can take",
+                                                                    figure(row.arrivals->asked, 3), figure(*row.arrivals->saturation, 3))
+                                                      : "");
   if (answer.stack_scale)
     page.say("The measured TPOT is explained by the factor {0:.4g}: give --stack-scale {0:.4g} for other loads of this engine. Half or twice "
-             "the clients are then told better than without, other layouts and lengths no better.", *answer.stack_scale);
+             "the clients are then told better than without, other layouts and lengths no better; ranges printed with it are those of a stack that was not "
+             "measured.", *answer.stack_scale);
   const ServingCertainty certain = certainty_of(q, best);
   const auto &ttft = certain.ttft, &tpot = certain.tpot;
   page.line("Nine in ten runs should show {}TTFT {} to {}: stack {}.",

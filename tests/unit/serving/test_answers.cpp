@@ -118,7 +118,10 @@ TEST_CASE("under random arrivals a comparison and an exploration of machines ans
   }
 }
 
-TEST_CASE("which machine holds more requests, and what a token costs, does not depend on the rate asked for") {
+namespace {
+
+/// llama3-8b on two GPUs of dgx-h100 or dgx-b200, p99 within 500 and 30 ms.
+[[nodiscard]] CompareRequest two_machines() {
   CompareRequest r;
   r.model.name = "llama3-8b";
   r.serve = true;
@@ -130,6 +133,13 @@ TEST_CASE("which machine holds more requests, and what a token costs, does not d
   r.systems.resize(2);
   r.systems[0].name = "dgx-h100";
   r.systems[1].name = "dgx-b200";
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("which machine holds more requests, and what a token costs, does not depend on the rate asked for") {
+  CompareRequest r = two_machines();
   std::optional<CompareAnswer> before;
   for (const double rate : {0.3, 3.0, 20.0}) {
     r.request_rate = RequestRate{rate};
@@ -141,6 +151,17 @@ TEST_CASE("which machine holds more requests, and what a token costs, does not d
     }
     before = std::move(now);
   }
+}
+
+TEST_CASE("a verdict on requests that arrive names the load that money is of, and the machine that cannot answer them") {
+  CompareRequest r = two_machines();
+  r.request_rate = RequestRate{3};
+  const CompareAnswer both = answer(r);
+  CHECK(both.grounds.starts_with("At the rates up to which the limits hold"));
+  const auto most = [&](std::size_t i) { return *both.rows[i].arrivals->rate_within; };
+  REQUIRE(1.2 * most(0) < most(1));
+  r.request_rate = RequestRate{std::sqrt(most(0) * most(1))};
+  CHECK(answer(r).verdict.find("dgx-h100 cannot") != std::string::npos);
 }
 
 TEST_CASE("the best deployment for requests that arrive is the same however many are listed, in random questions") {
