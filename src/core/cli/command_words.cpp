@@ -89,6 +89,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> earlier_n
 
 Words as_commands(Words words) {
   if (words.empty()) return words;
+  if (words.size() == 3 && words[0] == "help" && is_one_of(words[1], {"plan", "compare", "need", "explore"}) && is_one_of(words[2], {"train", "serve", "rl"}))
+    return as_commands({words[1], words[2], "-h"});
   auto named = std::find_if(words.begin(), words.end(), [](const std::string& word) { return !word.starts_with("-"); });
   if (named != words.end() && *named == "help") ++named;
   for (const auto& [earlier, now] : earlier_names)

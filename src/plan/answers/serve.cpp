@@ -63,7 +63,7 @@ RequestTable<ServeRequest> ServeRequest::fields() {
       asks(&R::prefill_ep, "prefill_ep", "--prefill-ep", count, any_count, "N", "EP of a prefill worker"),
       asks(&R::prefill_dp, "prefill_dp", "--prefill-dp", count, any_count, "N", "DP of a prefill worker"),
       asks(&R::prefill_system, "prefill_system", "--prefill-system", "NAME",
-           "Machine of another kind that reads the prompts; <system> and <gpus>\nare then of the decode workers"),
+           "Machine of another kind that reads the prompts; <system>, <gpus>\nand <overrides> are then of the decode workers"),
       asks(&R::prefill_gpus, "prefill_gpus", "--prefill-gpus", count, any_count, "N", "Number of its GPUs"),
       asks(&R::kv_by_layer, "kv_by_layer", "--kv-by-layer", "",
            "Each layer's KV cache is sent to the decode worker when it has\nbeen computed; default all when the prompt has been read"),

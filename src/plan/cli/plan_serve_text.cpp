@@ -187,8 +187,10 @@ void text_of(Page& page, const ServeAnswer& answer) {
   if (best.apart) {
     const auto full = [](double use) { return use > 0.99 ? ": more requests would only wait" : ""; };
     page.line("Prefill workers compute {:.0f} % of the time{}", 100 * t.prefill_use, full(t.prefill_use));
-    page.line("The KV cache of a prompt, {}, is sent {}at {} GB/s; links are busy {:.0f} % of the time{}",
+    const bool inside = !q.pool && (best.domains > 0 || q.gpus <= a.system.domain);
+    page.line("The KV cache of a prompt, {}, is sent {}at {} GB/s{}; links are busy {:.0f} % of the time{}",
               size_text(Bytes::from_value(kv_bytes(q.model, q.isl, q.format.kv_width))), q.by_layer ? "layer by layer " : "", figure(best.link.rate / 1e9, 3),
+              inside ? "" : fmt::format(" ({:.0f} % of the NICs' rate, as Mooncake's transfers reach)", 100 * KvLinkConstants{}.nic_share),
               100 * t.link_use, full(t.link_use));
   }
   const PlannedDeployment& row = answer.layouts.front();

@@ -228,6 +228,8 @@ Varied named(const std::string& text, const Offered& offered, std::string_view f
       return {.name = std::string{one.name}, .kind = Kind::option, .whole = one.whole, .words = !one.number, .range = one.range};
     if (one.number || offered.many) names.emplace_back(one.name);
   }
+  if (offered.serving && letters_of(text) == "requestrate")
+    throw Refusal(fmt::format("<{}>: the highest rate is not asked for: plan serve with a low <request_rate> prints it as \"up to\"", field));
   // "nic.bandwith" is a parameter with a slip of the pen; "nic.latency" a path into the machine's file, which is read with it
   if (text.find('.') != std::string::npos && near_names(text, names).empty()) return {.name = text, .kind = Kind::path, .whole = false};
   if (!near_names(text, names).empty()) throw Refusal(fmt::format("<{}>: {}", field, unknown_text(text, "something that can be asked for", names)));
