@@ -89,7 +89,7 @@ int count_of(const std::string& text, std::string_view option, int min, int max)
     throw RequestError(fmt::format("{}: {} is too many; write at most {}", option, text, max));
   if (!whole || fault != std::errc{} || value < min)
     throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least {}{}", option, text, min,
-                                   value > 0 && std::string_view{stopped, end} == "k" ? fmt::format("; write {}000 or {}", value, 1024LL * value)
+                                   value > 0 && std::string_view(stopped, static_cast<std::size_t>(end - stopped)) == "k" ? fmt::format("; write {}000 or {}", value, 1024LL * value)
                                                                                       : std::string{}));
   return value;
 }
