@@ -57,7 +57,7 @@ void add_replay(Page& page, const TraceReplay& r) {
   const auto [low, high] = numbers_in(r.interval);
   std::string without;
   for (const TracedChange& one : r.changes)
-    if (one.change.starts_with("without ")) without += fmt::format("; {} {} ({:+.1f} %)", one.change, time_text(one.step), 100 * (one.step / r.step - 1));
+    if (one.change.starts_with("without ")) without += fmt::format("; {} {} ({})", one.change, time_text(one.step), one.difference(r.step));
   page.section("Replayed on {}: a step of {}{}, {:+.1f} % against the traces{}", r.system.empty() ? "its own machine" : r.system,
                time_text(r.step), high > low ? fmt::format(" ({} to {})", seconds_text(low), seconds_text(high)) : "", 100 * (r.ratio - 1),
                without);
@@ -69,7 +69,7 @@ void add_replay(Page& page, const TraceReplay& r) {
   if (!r.changes.empty()) {
     page.add("\n");
     page.table({"what it would give there", ">step", ">time"}, r.changes, [&](const TracedChange& one) {
-      return cells(one.change, time_text(one.step), fmt::format("{:+.1f} %", 100 * (one.step / r.step - 1)));
+      return cells(one.change, time_text(one.step), one.difference(r.step));
     });
   }
   if (!r.assumed.empty()) {

@@ -108,6 +108,8 @@ struct TracedChange {
   Time step{};
   double gain = 0;
   bool operator==(const TracedChange&) const = default;
+  /// "-15.0 %", by how much it differs from the step as it is replayed.
+  [[nodiscard]] std::string difference(Time replayed) const;
 
   static AnswerTable<TracedChange> fields();
 };

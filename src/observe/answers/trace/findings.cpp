@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -132,9 +131,12 @@ void slow_groups(const TraceAnswer& a, std::vector<Found>& out) {
   const SpecNode tree = SpecStore{}.resolve("diagnosis", "experiments");
   const SpecNode* const signals = tree.find("signals");
   const SpecNode* const signal = signals != nullptr ? signals->find("rare_stalls") : nullptr;
-  if (signal == nullptr) return std::numeric_limits<double>::infinity();
   Faults faults;
-  return MapReader(*signal, "signals.rare_stalls", faults).number("ratio", std::numeric_limits<double>::infinity(), 1, 1e6);
+  MapReader in(signal != nullptr ? *signal : tree, "signals.rare_stalls", faults);
+  static_cast<void>(in.take("ratio", true));
+  const double out = in.number("ratio", 0, 1, 1e6);
+  faults.raise();
+  return out;
 }
 
 /// Equal calls of which a few are many times longer once all ranks have come: something within them timed out or was sent again.

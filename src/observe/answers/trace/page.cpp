@@ -270,7 +270,7 @@ void say_replay(Page& page, const TraceReplay& r) {
   if (!r.changes.empty()) {
     page.table({"what it would give there", "step", "time"});
     for (const TracedChange& one : r.changes)
-      page.row({one.change, time_text(one.step), fmt::format("{:+.1f} %", 100 * (one.step / r.step - 1))});
+      page.row({one.change, time_text(one.step), one.difference(r.step)});
     page.end_table();
   }
   page.list(r.assumed);

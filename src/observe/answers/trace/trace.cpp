@@ -98,6 +98,8 @@ AnswerTable<TraceSkipped> TraceSkipped::fields() {
   return {gives(&A::reason, "reason", "reason", "Why."), gives(&A::events, "events", "events", "How many.")};
 }
 
+std::string TracedChange::difference(Time replayed) const { return fmt::format("{:+.1f} %", 100 * (step / replayed - 1)); }
+
 AnswerTable<TracedChange> TracedChange::fields() {
   using A = TracedChange;
   return {gives(&A::change, "change", "change", "As in `without straggler`, `NICs of twice the rate`."),
