@@ -18,27 +18,24 @@ AnswerTable<TokenPrice> TokenPrice::fields() {
 
 namespace {
 
-/// Seconds of a prompt on one server, for the tokens that are read and for those that a cache has.
-struct PromptSeconds {
-  double input = 0, cached = 0;
-};
-
-[[nodiscard]] PromptSeconds prompt_seconds(const Engine& engine, const ServingStack& stack, double tokens, const PricedServing& p) {
-  if (p.cached <= 0) return {1, 0};
-  const double read = std::max(1.0, tokens - p.cached);
+/// The share of a prompt's seconds on one server that its cached tokens take.
+[[nodiscard]] double share_of_cached(const System& system, const ServingQuestion& q, const PricedServing& p) {
+  if (p.cached <= 0) return 0;
+  const bool other = p.apart && q.pool;
+  const ServingStack& stack = p.apart ? q.prefill_stack() : q.stack;
+  ServingMachine machine(other ? *q.pool->system : system, other ? q.pool->constants : q.constants, q.prefill_stack().kernels);
+  const Engine engine{q.model, p.apart ? p.prefill : p.engine, q.format, machine};
+  const double read = std::max(1.0, q.isl - p.cached);
   const auto attention = [&](double past) { return engine.prefill(read, 1, past, stack.prefill_launch).attention; };
-  return {prompt_of_many(prefill_prompt(engine, stack, read)),
-          stack.stretch * stack.prefill * (attention(p.cached) - attention(0)) + p.moving};
+  const double input = prompt_of_many(prefill_prompt(engine, stack, read));
+  const double cached = stack.stretch * stack.prefill * (attention(p.cached) - attention(0)) + p.moving;
+  return cached / (input + cached);
 }
 
 }  // namespace
 
 std::vector<TokenPrice> token_shares(const System& system, const ServingQuestion& q, const PricedServing& p, double reads) {
-  const System& reader = p.apart && q.pool ? *q.pool->system : system;
-  ServingMachine machine(reader, p.apart && q.pool ? q.pool->constants : q.constants, q.prefill_stack().kernels);
-  const Engine engine{q.model, p.apart ? p.prefill : p.engine, q.format, machine};
-  const PromptSeconds prompt = prompt_seconds(engine, p.apart ? q.prefill_stack() : q.stack, q.isl, p);
-  const double prompts = p.apart ? q.osl > 1 ? reads : 1 : p.time.prompts, of_cached = prompt.cached / (prompt.input + prompt.cached);
+  const double prompts = p.apart ? q.osl > 1 ? reads : 1 : p.time.prompts, of_cached = share_of_cached(system, q, p);
   std::vector<TokenPrice> out{{"input", q.isl - p.cached, prompts * (1 - of_cached)}};
   if (p.cached > 0) out.push_back({"cached", p.cached, prompts * of_cached});
   out.push_back({"output", q.osl, 1 - prompts});
