@@ -488,7 +488,10 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
         } catch (const RequestError&) {  // too few of one kind for a request
           break;
         }
-        fewer ? high = middle - 1 : low = middle + 1;
+        if (fewer)
+          high = middle - 1;
+        else
+          low = middle + 1;
       }
     }
   }
