@@ -74,7 +74,8 @@ def update(source, target):
         there = os.path.join(target, os.path.relpath(folder, source))
         os.makedirs(there, exist_ok=True)
         for name in set(os.listdir(there)) - set(files) - set(os.listdir(folder)):
-            os.remove(os.path.join(there, name))
+            gone = os.path.join(there, name)
+            (shutil.rmtree if os.path.isdir(gone) else os.remove)(gone)
         for name in files:
             old, new = os.path.join(there, name), os.path.join(folder, name)
             if not os.path.exists(old) or open(old, "rb").read() != open(new, "rb").read():
