@@ -82,8 +82,9 @@ static void check_order(std::string_view function, std::span<const std::string_v
   for (std::size_t i = 1; i < args.size(); ++i) {
     const py::handle one = args[i];
     const auto* const machine = held<Machine>(one);
-    const std::string name = machine != nullptr ? machine->name : PyUnicode_Check(one.ptr()) != 0 ? std::string{text_of(one, names[i])} : "";
-    if (machine != nullptr || !SpecStore{}.find("systems", name).empty())
+    const bool written = PyUnicode_Check(one.ptr()) != 0;
+    const std::string name = machine != nullptr ? machine->name : written ? std::string{text_of(one, names[i])} : "";
+    if (machine != nullptr || (written && !SpecStore{}.find("systems", name).empty()))
       throw py::type_error(
           fmt::format("{}() takes {} in this order; {} is a machine, given as {}", function, joined(names), name, names[i]));
   }
@@ -134,13 +135,22 @@ namespace {
     default: return "None";
   }
 }
+/// Whether a number may be given as the command has it, "15T", "5%", "500km". Texts of times, sizes and rates are read by the unit that the
+/// argument's name ends with.
+[[nodiscard]] bool is_read_as_typed(Amount amount) {
+  return amount == Amount::large_count || amount == Amount::share || amount == Amount::kilometres;
+}
+[[nodiscard]] bool takes_text(Amount amount) {
+  return is_read_as_typed(amount) || amount == Amount::seconds || amount == Amount::bytes_per_second || amount == Amount::one_way_rate ||
+         amount == Amount::size;
+}
 /// The type of an argument in the stub.
 [[nodiscard]] std::string taken_text(const ValueType& type, Amount amount) {
   if (const ArgumentType* const own = special(type)) return std::string{own->taken};
   switch (type.kind) {
     case ValueKind::optional: return taken_text(*type.inner, amount);
     case ValueKind::whole: return amount == Amount::length ? "int | str" : "int";
-    case ValueKind::number: return amount == Amount::large_count ? "float | str" : type_text(type);
+    case ValueKind::number: return takes_text(amount) ? "float | str" : type_text(type);
     case ValueKind::word: {
       std::string out;
       for (const std::string_view name : type.words) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", name);
@@ -185,7 +195,7 @@ void read_object(const ValueType& type, py::handle given, std::string_view name,
     case ValueKind::flag: return type.set_number(out, flag(given, name) ? 1 : 0);
     case ValueKind::whole: return type.set_number(out, (amount == Amount::length ? length : whole)(given, name, range.min, range.max));
     case ValueKind::number: {
-      const bool written = amount == Amount::large_count && PyUnicode_Check(given.ptr()) != 0;  // "15T"
+      const bool written = is_read_as_typed(amount) && PyUnicode_Check(given.ptr()) != 0;
       const double number = written ? amount_of(text(given, name), name, amount, range) : real(given, name, range.min, range.max);
       if (!range.holds(number)) refuse_range(name, number, range);
       return type.set_number(out, number);

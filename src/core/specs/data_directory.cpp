@@ -39,11 +39,15 @@ fs::path this_program() {
   return fs::read_symlink("/proc/self/exe", error);
 }
 
-/// The file that holds this function: a shared library, a Python module, or the program itself.
+/// The file that holds this function: a shared library, a Python module, or the program itself. dladdr searches all symbols of the
+/// process, some 100 us.
 fs::path this_library() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&FABRICOST_COMPILED_PART), &info) == 0 || info.dli_fname == nullptr) return {};
-  return info.dli_fname;
+  static const fs::path file = [] {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<const void*>(&FABRICOST_COMPILED_PART), &info) == 0 || info.dli_fname == nullptr) return fs::path{};
+    return fs::path{info.dli_fname};
+  }();
+  return file;
 }
 
 }  // namespace
