@@ -41,6 +41,23 @@ def test_what_cannot_run_says_why_in_its_row_alone(tmp_path):
     assert "11" in rows.error[1] and "no-such-box" in rows.error[2]
 
 
+def test_none_leaves_a_choice_to_the_machine_and_is_null_in_its_column(tmp_path):
+    axes = {"system": ["dgx-h100"], "algorithm": [None, "ring"], "ranks": [None, 16], "bytes": [1e7]}
+    table = fc.sweep(axes, tmp_path / "s", progress=False).to_table()
+    assert table["algorithm"].to_pylist() == [None, None, "ring", "ring"]
+    assert table["ranks"].to_pylist() == [None, 16, None, 16] and table["ran_ranks"].to_pylist() == [8, 16, 8, 16]
+    system = fc.load_system("dgx-h100")
+    alone = [fc.predict(system, fc.AllReduce(1e7, ranks=ranks or 0), algorithm=a).seconds for a in (None, "ring") for ranks in (None, 16)]
+    assert table["seconds"].to_pylist() == pytest.approx(alone, rel=1e-9)
+
+
+@pytest.mark.parametrize("axis", ["operation", "algorithm", "protocol"])
+def test_a_misspelled_name_is_refused_before_anything_is_written(tmp_path, axis):
+    with pytest.raises(fc.RequestError, match=f"axes: {axis} 'rign'; there are"):
+        fc.sweep({"system": ["dgx-h100"], "bytes": [1e6], axis: ["rign"]}, tmp_path / "s", progress=False)
+    assert not (tmp_path / "s").exists()
+
+
 def test_a_stopped_run_is_taken_up_and_nothing_is_written_twice(tmp_path):
     out = tmp_path / "s"
     asked = []

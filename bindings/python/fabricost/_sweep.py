@@ -23,7 +23,7 @@ from . import _core, _sweep_folder
 from ._extras import module
 from ._given import numbers
 from ._refused import worded
-from .names import operations
+from .names import Algorithm, Protocol, operations
 
 if TYPE_CHECKING:
     import pandas
@@ -84,8 +84,9 @@ def sweep(axes: Mapping[str, Any], out: str | os.PathLike[str], *, of: Callable[
     axes : mapping of str to sequence, array or value
         Name to values, as in {"system": ["dgx-h100", "dgx-b200"], "operation": ["all_reduce"], "bytes": 2.0 ** np.arange(10, 34),
         "ranks": [8, 16, 64]}. Names: system (names, files or System), operation (all_reduce, ...), bytes, ranks, nodes, dtype, path,
-        algorithm, protocol, choice. A single value counts as an axis of one. Rows come in the order of nested loops, the last axis
-        fastest; bytes is always put last, where it costs least.
+        algorithm, protocol, choice. A single value counts as an axis of one, and None leaves a choice to the machine, as in
+        "algorithm": [None, "ring"]. Rows come in the order of nested loops, the last axis fastest; bytes is always put last,
+        where it costs least.
     out : path
         The folder.
     of : callable | None, optional
@@ -160,9 +161,11 @@ class _Grid:
             if "system" not in self.axes or "bytes" not in self.axes:
                 raise _core.RequestError("axes: a prediction needs system and bytes")
             self.axes.setdefault("operation", ["all_reduce"])
-            for name in self.axes["operation"]:
-                if name not in operations:
-                    raise _core.RequestError(f"axes: operation {name!r}; there are {' '.join(operations)}")
+            for axis, known in (("operation", list(operations)), ("algorithm", [*map(str, Algorithm), None]),
+                                ("protocol", [*map(str, Protocol), None])):
+                for name in self.axes.get(axis, []):
+                    if name not in known:
+                        raise _core.RequestError(f"axes: {axis} {name!r}; there are {' '.join(filter(None, known))}")
             self.axes["bytes"] = self.axes.pop("bytes")  # last: there it varies fastest
         self.shape = tuple(len(values) for values in self.axes.values())
         self.rows = int(np.prod([float(n) for n in self.shape]))
@@ -304,8 +307,7 @@ def _work(grid: _Grid, of: Callable[[Columns], Mapping[str, Any]] | None, number
 
     arrays = {}
     for name, at in grid.places(number).items():
-        values = grid.axes[name]
-        arrays[name] = pa.array(np.asarray(values)[at]) if _numeric(values) else _dictionary(at, [_word(v) for v in values])
+        arrays[name] = _axis_column(grid.axes[name], at)
     results = _predicted(grid, number) if of is None else of(grid.columns(number))
     for name, values in results.items():
         if name in arrays:
@@ -320,11 +322,18 @@ def _work(grid: _Grid, of: Callable[[Columns], Mapping[str, Any]] | None, number
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _word(value: Any) -> str | None:
-    return None if value is None else str(getattr(value, "name", value))
+def _axis_column(values: Any, at: np.ndarray) -> pyarrow.Array[Any]:
+    import pyarrow as pa
+
+    if _numeric(values):
+        return pa.array(np.asarray(values)[at])
+    given = np.array([value is not None for value in values])
+    if given.any() and _numeric([value for value in values if value is not None]):
+        return pa.array(list(values)).take(pa.array(at))
+    return _dictionary(np.where(given[at], at, -1), [str(getattr(value, "name", value)) for value in values])
 
 
-def _dictionary(numbers: np.ndarray, words: list[str | None]) -> pyarrow.Array[Any]:
+def _dictionary(numbers: np.ndarray, words: list[str]) -> pyarrow.Array[Any]:
     import pyarrow as pa
 
     return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32), mask=numbers < 0), pa.array(words, type=pa.string()))
