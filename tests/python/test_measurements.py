@@ -46,6 +46,13 @@ def test_samples_may_be_columns_of_anything(samples, h100):
     assert len(fc.validate(samples, system=h100).to_pandas()) == len(fc.validate(samples, system=h100))
 
 
+@pytest.mark.parametrize("columns, says", [({}, "names no system"), ({"system": ["nonesuch"]}, "nonesuch")])
+def test_samples_of_which_none_can_be_priced_are_refused_with_the_reason(columns, says):
+    pd = pytest.importorskip("pandas", reason="the samples come as a DataFrame")
+    with pytest.raises(fc.RequestError, match=f"no measured time could be compared: 1 row: .*{says}"):
+        fc.validate(pd.DataFrame({"bytes": [1e6], "seconds": [1e-4], "ranks": [8], **columns}))
+
+
 def test_machines_are_priced_with_constants_of_fits_and_by_hand(samples):
     priced = fc.validate(samples, system="dgx-h100").samples["predicted_seconds"]
     slower = fc.validate(samples, system="dgx-h100", constants=[{"scale_up.launch": 1e-3}]).samples["predicted_seconds"]

@@ -88,6 +88,10 @@ const System& PointMachines::with_era(const System& system, LibraryEra era) {
 }
 
 bool PointMachines::knows(Point& point, std::vector<Skipped>& skipped) {
+  if (point.system.empty()) {
+    count_skipped(skipped, "the row names no system and none was given", point.repeats);
+    return false;
+  }
   try {
     const System& system = of(point);
     if (point.gpus_per_node == 0) point.gpus_per_node = system.gpus_per_node;

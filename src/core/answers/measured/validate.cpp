@@ -1,6 +1,7 @@
 /// Compares measured points with predictions.
 
 #include <fabricost/answers/validate.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/readings/points.hpp>
 
@@ -163,6 +164,12 @@ ValidationAnswer answer(const ValidateRequest& r) {
   if (r.system) (void)with_library(r.system.get({}, KernelSets::none(), r.calibration), r.library);  // what was given must exist
   ValidationAnswer out = validated(read(r.samples, otherwise, !r.raw), r);
   const auto& points = out.report.points;
+  if (points.empty()) {
+    std::string reasons;
+    for (const Skipped& one : out.report.skipped)
+      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", counted(one.rows, "row"), one.reason);
+    throw Refusal(fmt::format("no measured time could be compared: {}", reasons.empty() ? "there is none" : reasons));
+  }
   if (std::any_of(points.begin(), points.end(), [&](const ComparedPoint& p) { return p.point.system == guessed; }))
     out.report.guessed_system = guessed;
   for (Skipped& one : contradictions(r.samples, r.system, otherwise)) out.report.untrustworthy.push_back(std::move(one));
