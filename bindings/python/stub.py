@@ -95,7 +95,7 @@ def argument_text(one, typed):
     default = "" if one.default is one.empty else f" = {one.default!r}".replace("'", '"')
     given = typed[one.name]
     if QUANTITY.search(one.name):
-        given = re.sub(r"^float\b", "float | str", given)
+        given = re.sub(r"^float\b(?! \| str)", "float | str", given)
     return f"{one.name}: {given}{default}"
 
 

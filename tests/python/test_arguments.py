@@ -131,6 +131,20 @@ def test_the_machine_is_first_or_given_by_name():
                 assert place == 0 or one.kind is inspect.Parameter.KEYWORD_ONLY, name
 
 
+def test_shares_and_distances_may_be_written_as_the_command_has_them():
+    asked = dict(gpus=16, global_batch=16)
+    given = [fc.plan("dgx-h100", "llama3-8b", **asked, batch_within=share)[0].step_seconds for share in (0.05, "5%")]
+    assert given[0] == given[1]
+    with pytest.raises(fc.RequestError, match="goodput"):
+        fc.plan_serve("dgx-h100", "llama3-8b", gpus=8, request_rate=1, goodput="150%")
+
+
+def test_what_is_looked_for_is_not_asked_for():
+    for of in (fc.need, fc.need_serve):
+        assert inspect.signature(of).parameters["gpus"].default is not inspect.Parameter.empty
+    assert fc.need("dgx-h100", "llama3-8b", "gpus", global_batch=64, step_seconds=20, over="8,16,32").satisfied
+
+
 def test_errors_are_value_errors():
     assert issubclass(fc.RequestError, fc.Error) and issubclass(fc.SpecError, fc.Error) and issubclass(fc.Error, ValueError)
 

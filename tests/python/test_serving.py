@@ -58,6 +58,15 @@ def test_requests_that_arrive_are_answered_within_percentiles():
         fc.plan_serve("dgx-h100", "llama3-70b", request_rate=1000, **ask)
 
 
+def test_a_table_of_plans_has_the_percentiles_as_columns():
+    pytest.importorskip("pandas", reason="the plans become a DataFrame")
+    plans = fc.plan_serve("dgx-h100", "llama3-8b", gpus=8, request_rate=4, isl=512, osl=64)
+    table = plans.to_pandas()
+    assert table.arrivals_ttft_p99_seconds[0] == plans[0].arrivals.ttft.p99_seconds
+    assert table.arrivals_share_within_limits[0] == plans[0].arrivals.share_within_limits
+    assert "arrivals" not in table
+
+
 def test_pools_tiers_and_routes_are_asked_for_as_in_the_command():
     apart = fc.plan_serve("dgx-h200", "llama3-70b", gpus=8, isl=4096, osl=256, prefill_system=fc.System("dgx-h100"), prefill_gpus=8,
                           ttft_seconds=2, tpot_seconds=0.05)[0]

@@ -307,7 +307,7 @@ def table(rows: Any) -> Any:
 
 
 def records(rows: Iterable[Any]) -> Any:
-    """A pandas.DataFrame with a row for each record: an interval as low_ and high_, terms as a column each."""
+    """A pandas.DataFrame with a row for each record: an interval as low_ and high_, terms as a column each, a record within as NAME_MEMBER."""
     return table([dict(_cells(one)) for one in rows])
 
 
@@ -320,6 +320,8 @@ def _cells(record: Any) -> Iterator[tuple[str, Any]]:
         elif isinstance(value, list):
             before = "" if name == "terms" else name.split("terms", 1)[0]
             yield from ((f"{before}{one.name}_seconds", one.seconds) for one in value if isinstance(one, _core.StepTerm))
+        elif hasattr(type(value), "to_dict"):
+            yield from ((f"{name}_{member}", one) for member, one in _cells(value))
         else:
             yield name, value
 

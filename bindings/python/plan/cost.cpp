@@ -60,7 +60,7 @@ void add_cost(py::module_& module) {
 rented = GPUs x time x price of a GPU-hour
 owned = (servers + network) x time / lifetime + energy x electricity + rated power x time x site
 
-One speed: step_seconds, tokens_per_second_per_gpu, mfu, or plan: of plan_train or plan_serve, of several the first. Of a served one
+One speed: step_seconds, tokens_per_second_per_gpu, mfu, or plan: what plan or plan_serve gave, of several the first. Of a served one
 the price of a million tokens is divided over input, cached and output tokens, too (token_prices). Your own prices come before those of `prices`, a name of data/prices or a YAML file; each has source and date there.)",
                         R"(>>> import fabricost as fc
 >>> c = fc.cost("dgx-h100", gpus=16384, dollars_per_gpu_hour=3)

@@ -44,7 +44,7 @@ static void from_object(py::handle given, std::string_view name, const Range&, R
     } catch (const py::error_already_set&) {
       throw RequestError(fmt::format("{}: a table with a column \"{}\" is wanted", name, of));
     }
-    return python::reals(values, name, 0, 1e15);
+    return python::reals(values, fmt::format("{}: {}", name, of), 0, 1e15);
   };
   const std::vector<double> at = column("timestamp"), prompts = column("input_length"), answers = column("output_length");
   if (at.empty() || at.size() != prompts.size() || at.size() != answers.size())

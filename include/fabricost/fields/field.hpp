@@ -422,6 +422,12 @@ struct RequestTable : detail::FieldTable<S> {
     std::erase_if(out.all, [&](const Field& field) { return std::find(options.begin(), options.end(), field.option) != options.end(); });
     return out;
   }
+  /// All, those with these names not needed.
+  [[nodiscard]] RequestTable not_needing(std::initializer_list<std::string_view> names) const {
+    RequestTable out = *this;
+    for (Field& field : out.all) field.needed = field.needed && std::find(names.begin(), names.end(), field.name) == names.end();
+    return out;
+  }
 };
 template <class S>
 struct AnswerTable : detail::FieldTable<S> {

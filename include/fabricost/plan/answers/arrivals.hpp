@@ -21,6 +21,7 @@ struct RequestLoad;
 /// Requests per second: "30/s", "1800/min", 30.
 struct RequestRate {
   double per_second = 0;
+  constexpr RequestRate(double per_second_ = 0) : per_second(per_second_) {}  // NOLINT
   [[nodiscard]] friend bool operator==(const RequestRate&, const RequestRate&) = default;
 };
 /// What the cache has of a prompt: "60%" of its tokens, or the first 600, which all prompts share.

@@ -39,7 +39,7 @@ RequestTable<NeedRequest> NeedRequest::fields() {
                "hbm.bandwidth,\nhbm.size, "
                "arithmetic; a parameter or a path of the machine's\nfile; an option that takes a number",
                true),
-          PlanRequest::fields_of_search(),
+          PlanRequest::fields_of_search().not_needing({"gpus", "global_batch"}),
           asks(&R::over, "over", "--over", "VALUES",
                "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
           field::ask_most<R>,
@@ -58,7 +58,7 @@ RequestTable<NeedServeRequest> NeedServeRequest::fields() {
   using R = NeedServeRequest;
   using enum Amount;
   return {asks(&R::unknown, "unknown", "UNKNOWN", " ", "The quantity to find: as for training, without batch and sequence", true),
-          ServeRequest::fields().without(detail::not_of_a_service),
+          ServeRequest::fields().without(detail::not_of_a_service).not_needing({"gpus"}),
           asks(&R::over, "over", "--over", "VALUES",
                "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
           field::ask_most<R>,
