@@ -171,6 +171,14 @@ TEST_CASE("one scale a tensor takes less memory than one for 32 values, attentio
   r.fp8_recipe = Fp8Recipe::delayed;
   CHECK(memory(r) < blocks);
   CHECK(blocks < fine);
+  for (const char* machine : {"dgx-h100", "dgx-b200"}) {  // none given is one scale a tensor, in time and in memory
+    r.system = {machine};
+    r.fp8_recipe.reset();
+    const double held = memory(r), computing = term(r, "compute");
+    r.fp8_recipe = Fp8Recipe::tensorwise;
+    CHECK(memory(r) == held);
+    CHECK(term(r, "compute") == computing);
+  }
   r.fp8_recipe.reset();
   const double scores = term(r, "compute");
   r.fp8_attention = true;

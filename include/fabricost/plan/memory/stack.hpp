@@ -17,19 +17,18 @@ struct MemoryStack {
   double master = 4;           ///< part of `optimizer`: master weights; 0 where the weights themselves are updated
   double gathered_weight = 2;  ///< of a layer gathered for computing, zero = 3
 
-  /// Row- and column-wise low-precision copies of a layer's weights, with their scales: 2 (1 + 1/32) for
-  /// blocks of 32 (MXFP8) or, as in DeepSeek-V3, of 128 with 4-byte scales; 2 (1/2 + 1/16) for NVFP4. 0 where
-  /// weights are cast each time (torchao).
-  double fp8_weight_copies = 2 * (1 + 1.0 / 32);
+  /// Row- and column-wise low-precision copies of a layer's weights, with their scales: 2 with one scale per tensor, 2 (1 + 1/32) for
+  /// blocks of 32 (MXFP8), 2 (1/2 + 1/16) for NVFP4. 0 where weights are cast each time (torchao).
+  double fp8_weight_copies = 2;
   /// fp8 has one scale per tensor, so that from Blackwell on the row-wise copy serves all products (Transformer Engine,
   /// is_non_tn_fp8_gemm_supported): memory_on.
-  bool fp8_tensor_scaled = false;
+  bool fp8_tensor_scaled = true;
   double fp4_weight_copies = 2 * (0.5 + 1.0 / 16);
   /// A frozen weight in NF4 with scales of blocks of 64 in 8 bit, which share 4 bytes by 256 (QLoRA, arXiv 2305.14314, section 3).
   double weight_in_4_bit = 0.5 + 1.0 / 64 + 1.0 / (64 * 64);
   /// Bytes per element of a product's saved input; 2 where the 16-bit tensor is kept and cast again
   /// (torchao).
-  double fp8_input = 1 + 1.0 / 32;
+  double fp8_input = 1;
   double fp4_input = 0.5 + 1.0 / 16;
 
   /// Only the 16 bits that the 16-bit weight lacks are kept of the 32-bit master: 2 bytes of `optimizer` less
