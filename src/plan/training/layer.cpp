@@ -134,6 +134,8 @@ LayerModel::Kernels LayerModel::kernels(LayerParts parts) const {
     const double widening = widening_seconds(parts);
     out.cast += widening;
     out.cast_back += widening;
+  } else if (l.adapters.on()) {
+    out.cast_back += missing_copy_seconds(parts);
   }
   const double launched = blocks(parts) * c.form.layer_kernels * (out.cast > 0 ? 2 : 1);
   out.starts = c.gemm_start * (launched + (parts.mixing ? c.form.ring_kernels * (ring() - 1) : 0));
@@ -149,41 +151,56 @@ LayerModel::Kernels LayerModel::kernels(LayerParts parts) const {
       }
     }
   }
-  if (l.adapters.on()) out.adapters = adapter_seconds(experts);
+  if (l.adapters.on()) {
+    const AdapterKernels own = adapter_kernels(experts);
+    out.adapters = own.forward, out.adapters_back = own.backward, out.adapter_products = own.products;
+  }
   return out;
 }
 
-double LayerModel::widening_seconds(LayerParts parts) const {
+double LayerModel::weights(LayerParts parts) const {
   const ParameterCount n = parameters_of(m);
   const double experts = n.shared / l.tp + m.experts * n.expert / (static_cast<double>(l.ep) * l.expert_tp);
-  const double weights = (parts.mixing ? n.mixing / l.tp : 0) + (!parts.feed ? 0 : parts.experts ? experts : n.dense_ffn / l.tp);
-  return stream_seconds(gpu, (stack.memory.weight_in_4_bit + 2) * weights);
+  return (parts.mixing ? n.mixing / l.tp : 0) + (!parts.feed ? 0 : parts.experts ? experts : n.dense_ffn / l.tp);
 }
 
-double LayerModel::adapter_seconds(bool experts) const {
+double LayerModel::widening_seconds(LayerParts parts) const {
+  return stream_seconds(gpu, (stack.memory.weight_in_4_bit + 2) * weights(parts));
+}
+
+double LayerModel::missing_copy_seconds(LayerParts parts) const {
+  const NarrowCopies copies = narrow_copies(l, memory_on(stack.memory, costs.system().gpu.generation));
+  return copies.needed > copies.held ? stream_seconds(gpu, copies.needed * weights(parts)) : 0;  // one is read, the other written
+}
+
+LayerModel::AdapterKernels LayerModel::adapter_kernels(bool experts) const {
   const double t = l.tp, T = l.tokens(), h = m.hidden, rank = l.adapters.rank, inner = m.ffn_matrices() - 1;
-  const double query = m.query_width() / t, value = m.value_width() / t;
-  double seconds = 0, traffic = 0;
+  const double query = m.query_width() / t, value = m.value_width() / t, mask = stack.memory.adapter_mask;
+  AdapterKernels all;
+  double there = 0, back = 0;  // bytes of element-wise kernels
   const auto beside = [&](AdapterModule matrix, double rows, double in, double out, double count) {
     if (!l.adapters.at(matrix) || in <= 0 || out <= 0) return;
-    seconds += product_seconds(gpu, Precision::bf16, rows, rank, in, count);
-    seconds += product_seconds(gpu, Precision::bf16, rows, out, rank, count);
-    // dropout reads and writes the input; adding reads two results and writes one
-    traffic += 2 * rows * ((stack.memory.adapter_mask > 0 ? 2 * in : 0) + 3 * out);
+    all.products += product_seconds(gpu, Precision::bf16, rows, rank, in, count);
+    all.products += product_seconds(gpu, Precision::bf16, rows, out, rank, count);
+    const double dropout = mask > 0 ? (2 * 2 + mask) * in : 0;
+    there += rows * (dropout + 2 * (2 + 3) * out);       // the result is scaled, then added to the matrix's
+    back += rows * (dropout + 2 * 2 * out + 2 * 3 * in);  // its gradient is scaled, then added to that of the matrix's input
   };
-  const auto block = [&](double rows, double hidden, double f, double count) {
-    beside(AdapterModule::linear_fc1, rows, hidden, inner * f, count);
+  const auto block = [&](double rows, double hidden, double wide, double f, double count) {
+    beside(AdapterModule::linear_fc1, rows, wide, inner * f, count);
     beside(AdapterModule::linear_fc2, rows, f, hidden, count);
   };
-  beside(AdapterModule::linear_qkv, T, h / t, m.latent() ? query + (m.kv_rank + m.rope_dim) / t : query + key_width(), 1);
+  beside(AdapterModule::linear_qkv, T, h, m.latent() ? query + (m.kv_rank + m.rope_dim) / t : query + key_width(), 1);
   beside(AdapterModule::linear_proj, T, value, h / t, 1);
   if (!experts) {
-    block(T, h / t, m.ffn / t, 1);
+    block(T, h / t, h, m.ffn / t, 1);
   } else {
-    block(load() * T * m.top_k / t * l.expert_tp, h, double(m.expert_ffn) / l.expert_tp, static_cast<double>(m.experts) / l.ep);
-    if (m.shared_experts > 0) block(T, h / t, double(m.shared_experts) * m.shared_ffn / t, 1);
+    block(load() * T * m.top_k / t * l.expert_tp, h, h, double(m.expert_ffn) / l.expert_tp, static_cast<double>(m.experts) / l.ep);
+    if (m.shared_experts > 0) block(T, h / t, h, double(m.shared_experts) * m.shared_ffn / t, 1);
   }
-  return seconds + gpu.constants.row_traffic * stream_seconds(gpu, traffic);
+  all.forward = all.products + stream_seconds(gpu, there);
+  all.backward = 2 * all.products + stream_seconds(gpu, back);
+  return all;
 }
 
 double LayerModel::repeated(const Kernels& k, bool experts) const {
@@ -241,7 +258,7 @@ LayerModel::BackwardWork LayerModel::backward_work(const Kernels& k, bool expert
           .core = ratio * k.core,
           .scan = ratio * k.scan,
           .element = 2 * (k.element - k.cast) + k.cast_back,
-          .adapters = (all ? 1 : 2) * k.adapters,
+          .adapters = k.adapters_back,
           .repeated = l.recompute == Recompute::selective ? repeated(k, experts) : 0};
 }
 
@@ -260,7 +277,7 @@ LayerTime LayerModel::run(LayerParts parts) const {
   const double q = gpu.constants.floor_overlap, min = l.cuda_graphs ? 0 : floor(parts);
   const double forward = p_norm(k.sum(), min, q);
   const BackwardWork of_backward = backward_work(k, experts);
-  const double work = of_backward.sum(), gradients = l.trains_all() ? k.products : k.adapters;
+  const double work = of_backward.sum(), gradients = l.trains_all() ? k.products : k.adapter_products;
   const double backward = p_norm(work, 2 * min, q);
   const bool full = l.recompute == Recompute::full;
   const double repeats = full ? again() : 0, repeated = full ? repeated_in_full(k) : 0;

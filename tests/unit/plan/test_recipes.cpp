@@ -5,6 +5,7 @@
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/layer.hpp>
 
 #include <catch.hpp>
 
@@ -49,6 +50,71 @@ TEST_CASE("adapters spare the weight gradients: a step takes two thirds to all o
   CHECK(few.optimizer < 0.05 * whole.optimizer);
   q.adapters = everywhere(256);
   CHECK(step_of(q, h100).seconds > few.seconds);
+}
+
+TEST_CASE("a step of adapters beside all matrices takes no longer than the whole model's, in fp8 too") {
+  for (const char* machine : {"dgx-h100", "dgx-h200", "dgx-b200"})
+    for (const auto& [model, batch] : {std::pair{"llama3-8b", 8}, std::pair{"llama3-8b", 128}, std::pair{"qwen3-8b", 32}})
+      for (const Precision precision : {Precision::bf16, Precision::fp8}) {
+        CAPTURE(machine, model, batch, precision_names[static_cast<std::size_t>(precision)]);
+        const System system = load_system(machine);
+        TrainingQuestion q = one(model);
+        q.stack = load_stack("nemo");
+        q.global_batch = batch;
+        q.precision = precision;
+        const double whole = step_of(q, system).seconds;
+        q.adapters = everywhere(16);
+        CHECK(step_of(q, system).seconds < whole);
+      }
+}
+
+TEST_CASE("beside a matrix an adapter moves 5 results forward, 2 and 3 inputs backward, and with dropout 2 inputs and the mask each way") {
+  const System system = load_system("dgx-h100");
+  const Processor gpu = Processor::of(system);
+  GroupCosts costs(system);
+  const TrainingQuestion q = one();
+  const Model& m = q.model;
+  const double keys = 2.0 * m.kv_heads * m.head_dim;
+  for (const double mask : {0.0, 1.0})
+    for (const int tp : {1, 2, 4})
+      for (const AdapterModule at : {AdapterModule::linear_qkv, AdapterModule::linear_proj, AdapterModule::linear_fc1, AdapterModule::linear_fc2}) {
+        Layout l;
+        l.tp = tp;
+        l.sequence = 8192;
+        l.adapters.rank = 16;
+        l.adapters.modules.add(at);
+        Stack stack = q.stack;
+        stack.memory.adapter_mask = mask;
+        const double T = l.tokens(), h = m.hidden;
+        const bool columns = at == AdapterModule::linear_qkv || at == AdapterModule::linear_fc1;
+        const double in = columns ? h : at == AdapterModule::linear_proj ? h / tp : m.ffn / double(tp);
+        const double out = at == AdapterModule::linear_qkv ? (h + keys) / tp : at == AdapterModule::linear_fc1 ? 2.0 * m.ffn / tp : h / tp;
+        const auto k = LayerModel{m, l, stack, gpu, costs}.adapter_kernels(false);
+        const double dropout = mask > 0 ? (4 + mask) * in : 0;
+        CAPTURE(mask, tp, static_cast<int>(at));
+        CHECK(k.forward - k.products == Approx(stream_seconds(gpu, T * (10 * out + dropout))));
+        CHECK(k.backward - 2 * k.products == Approx(stream_seconds(gpu, T * (4 * out + 6 * in + dropout))));
+      }
+}
+
+TEST_CASE("of frozen weights in fp8 each backward makes the copy that memory does not hold, where the processor needs two") {
+  TrainingQuestion q = one();
+  const auto making = [&](const char* machine, bool adapters) {
+    const System system = load_system(machine);
+    GroupCosts costs(system);
+    Layout l;
+    l.sequence = 8192;
+    l.precision = Precision::fp8;
+    if (adapters) l.adapters = everywhere(16);
+    const Processor gpu = Processor::of(system);
+    return LayerModel{q.model, l, q.stack, gpu, costs}.missing_copy_seconds({}) * gpu.constants.memory * gpu.memory_rate;
+  };
+  const ParameterCount n = parameters_of(q.model);
+  CHECK(making("dgx-h100", true) == Approx(2 * (n.mixing + n.dense_ffn)));
+  CHECK(making("dgx-h100", false) == 0);
+  CHECK(making("dgx-b200", true) == 0);  // one with a scale per tensor serves all products
+  q.stack.memory.fp8_tensor_scaled = false;
+  CHECK(making("dgx-b200", true) > 0);
 }
 
 TEST_CASE("work of adapters is two passes of the matrices and three of the scores") {

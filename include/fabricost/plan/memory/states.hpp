@@ -30,6 +30,12 @@ struct StateBytes {
 /// so ZeRO-2 does not shard them there.
 [[nodiscard]] inline bool shards_gradients(const Layout& layout) { return layout.zero == 3 || (layout.zero == 2 && layout.pp == 1); }
 
+/// Bytes of the low-precision copies of a parameter: those that products read, and those that are held.
+struct NarrowCopies {
+  double needed = 0, held = 0;
+};
+[[nodiscard]] NarrowCopies narrow_copies(const Layout& layout, const MemoryStack& stack);
+
 /// States of a rank with the parameters `own`, of which `trained` are trained: the same, or adapters beside frozen `own`.
 [[nodiscard]] StateBytes state_bytes(const RankParameters& own, const RankParameters& trained, const Layout& layout,
                                      const MemoryStack& stack);

@@ -7,8 +7,11 @@
 ///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the
 ///             products belong to the weight gradient (W), the rest to the input gradient (B)
 ///   frozen    weights have no weight gradient: only those of the adapters beside them. An adapter of rank r is two more
-///             products, K -> r -> N in 16 bit, its result added to the matrix's by a kernel of its own, after dropout of its input
-///             In 4 bit the weights are read and written in 16 bit before the products of each direction, by kernels of their own
+///             products, K -> r -> N in 16 bit. Kernels of their own drop out values of its input, scale its result and add that to the
+///             matrix's, backward scale the gradient and add that of the input to the matrix's (Megatron-Bridge, peft/utils.py):
+///             5 N values forward, 2 N + 3 K backward, 2 K more and the mask each way with dropout. A matrix divided by columns has all of
+///             its input on each tensor rank. Of narrow weights the copy by columns is made from the one in memory in each backward;
+///             in 4 bit the weights are read and written in 16 bit before the products of each direction, by kernels of their own
 ///   states    layers that mix through a state (Mamba-2, gated delta rules): products in and out, the convolution, and the scan
 ///             in chunks as long as the state is wide, where both halves of its work are equal (Mamba-2, arXiv 2405.21060,
 ///             section 6): of a token 2 n k + 6 n v FLOP with n values of state per key, keys k and values v of all heads, and
@@ -25,6 +28,7 @@
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/kernels/groups.hpp>
 #include <fabricost/plan/kernels/stack.hpp>
+#include <fabricost/plan/memory/states.hpp>
 #include <fabricost/plan/model/layout.hpp>
 #include <fabricost/plan/model/model.hpp>
 #include <fabricost/plan/model/stages.hpp>
@@ -107,7 +111,8 @@ struct LayerModel {
     double last = 0;                  ///< part of `products`: the layer's last one
     double selective = 0;             ///< repeated by selective recomputation: the attention core, or for latent attention the
                                       ///< products that unfold the latent
-    double adapters = 0;              ///< products and element-wise kernels of adapters
+    double adapters = 0, adapters_back = 0;  ///< adapters' kernels; those of the backward are no part of the sum
+    double adapter_products = 0;             ///< part of `adapters`
     double read = 0, written = 0;     ///< values on either side of the products
     double starts = 0, cast = 0, cast_back = 0;  ///< part of `element`, but for the casts of the backward
     double feed = 0, shared = 0;      ///< part of `products`: the feed-forward block; its shared experts
@@ -151,11 +156,19 @@ struct LayerModel {
 
   [[nodiscard]] Kernels kernels(LayerParts parts) const;
 
+  /// Weights of the rank.
+  [[nodiscard]] double weights(LayerParts parts) const;
   /// Bringing the layer's frozen weights from 4 bit to 16, once.
   [[nodiscard]] double widening_seconds(LayerParts parts) const;
+  /// Making the narrow copy by columns of frozen weights, of which memory holds the one by rows, for the gradients of inputs.
+  [[nodiscard]] double missing_copy_seconds(LayerParts parts) const;
 
-  /// Products and element-wise kernels of the adapters.
-  [[nodiscard]] double adapter_seconds(bool experts) const;
+  /// Kernels of the adapters.
+  struct AdapterKernels {
+    double products = 0;  ///< of the forward; gradients of weights and of inputs take as long each
+    double forward = 0, backward = 0;
+  };
+  [[nodiscard]] AdapterKernels adapter_kernels(bool experts) const;
 
   /// Forward work that selective recomputation repeats (memory/activations.hpp lists the modules).
   [[nodiscard]] double repeated(const Kernels& k, bool experts) const;

@@ -106,7 +106,7 @@ class Timeline {
     const LayerModel layer{found_.question.model, l_, stack_, gpu_, costs_};
     const auto k = layer.kernels(parts);
     const auto w = layer.backward_work(k, parts.experts);
-    const double n = count, products = k.products + k.adapters, gradients = l_.trains_all() ? k.products : k.adapters;
+    const double n = count, products = k.products + k.adapters, gradients = l_.trains_all() ? k.products : k.adapter_products;
     WorkContent backward{.memory = w.element, .products = w.products + w.adapters - gradients, .attention = w.core + w.scan};
     (l_.recompute_modules.empty() && !found_.question.model.latent() ? backward.attention : backward.products) += w.repeated;
     const bool again = l_.recompute == Recompute::full;
