@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace fabricost::plan {
@@ -521,22 +522,21 @@ PlanAnswer searched(const PlanRequest& request) {
   const auto found = std::make_shared<FoundPlan>();
   need_job(request);
   const KernelSets kernels{.compute = true, .custom = request.symmetric, .moe = false};
-  found->system = *with_library(request.system.get(request.overrides, kernels, request.calibration), request.library);
+  System system = *with_library(request.system.get(request.overrides, kernels, request.calibration), request.library);
   const TrainingQuestion& q = found->question;
-  found->system = slice_for(std::move(found->system), *request.gpus);
-  const System whole = found->system;
+  double whole_rate = 0;
   if (request.network_share < 1) {
-    if (whole.tier(TierRole::nic) == nullptr) throw Refusal(fmt::format("<network_share>: {} has no NICs", whole.name));
-    found->system = with_parameter(std::move(found->system), DesignParameter::nic_bandwidth,
-                                   request.network_share * value_of(whole, DesignParameter::nic_bandwidth));
+    if (system.tier(TierRole::nic) == nullptr) throw Refusal(fmt::format("<network_share>: {} has no NICs", system.name));
+    whole_rate = value_of(system, DesignParameter::nic_bandwidth);
+    system = with_parameter(std::move(system), DesignParameter::nic_bandwidth, request.network_share * whole_rate);
   }
-  found->question = training_question(request, found->system);
+  found->question = training_question(request, system);
   if (request.measured_step) {
     if (request.stack_scale) throw Refusal("<stack_scale> is what <measured_step_seconds> finds; leave one of them out");
-    explain_measured(found->system, found->question, request.measured_step->value());
+    explain_measured(slice_for(system, *request.gpus), found->question, request.measured_step->value());
   }
   const auto start = std::chrono::steady_clock::now();
-  found->plan = plan_training(found->system, q);
+  std::tie(found->system, found->plan) = plan_on_slices(system, q);
   const TrainingPlan& plan = found->plan;
   PlanAnswer out;
   out.search_time = since(start);
@@ -560,6 +560,7 @@ PlanAnswer searched(const PlanRequest& request) {
   out.kernels = kernels_known(found->system);
   if (request.sites) out.sites = planned_sites(request, *found);
   if (request.network_share < 1) {
+    const System whole = with_parameter(found->system, DesignParameter::nic_bandwidth, whole_rate);
     Stack stack = q.stack;
     stack.memory = memory_on(stack.memory, whole.gpu.generation);
     GroupCosts costs(whole, {.ways = q.ways});

@@ -62,13 +62,11 @@ double add_money(Compared& c, const ServingQuestion& q, const System& system, co
 
 namespace fabricost::plan {
 
-Compared compared(TrainingQuestion question, const System& system, const Prices& prices, LayoutBy by) {
-  if (system.pod > 0) {
-    const System slice = slice_for(system, question.gpus);
-    return compared(std::move(question), slice, prices, by);
-  }
+Compared compared(TrainingQuestion question, const System& described, const Prices& prices, LayoutBy by) {
   question.top = 1;
-  TrainingPlan plan = plan_training(system, question);
+  std::pair<System, TrainingPlan> on_slices = plan_on_slices(described, question);
+  const System& system = on_slices.first;
+  TrainingPlan& plan = on_slices.second;
   const bool whole = !rents_part(system, question.gpus, prices);  // otherwise all layouts pay for the same nodes
   if (by == LayoutBy::paid && whole && plan.fits && !plan.layouts.empty())
     plan = cheapest_plan(

@@ -115,12 +115,50 @@ TrainingPlan plan_recommender(const TrainingQuestion& q, const System& system) {
       std::to_string(static_cast<long long>(std::ceil(q.gpus * needed.states() / (room - needed.total() + needed.states())))) + " GPUs");
 }
 
+/// The most chips up to these that leave no slice of the pod in part.
+int filling_slices(const System& system, int gpus) {
+  const auto is_filled = [&](int chips) { return chips % slice_for(system, chips).domain == 0; };
+  while (gpus > 1 && !is_filled(gpus)) --gpus;
+  return gpus;
+}
+
 }  // namespace fabricost::plan::detail
 
 namespace fabricost::plan {
 
+std::pair<System, TrainingPlan> plan_on_slices(const System& system, const TrainingQuestion& asked) {
+  if (system.pod == 0) return {system, plan_training(system, asked)};
+  System slice = slice_for(system, asked.gpus);
+  TrainingPlan plan = plan_training(slice, asked);
+  if (!may_leave_idle(asked)) return {std::move(slice), std::move(plan)};
+  const auto fits = [](const TrainingPlan& one) { return one.fits && !one.layouts.empty(); };
+  const auto is_better_on = [&](System another) {
+    if (another.domain == slice.domain) return false;
+    try {
+      TrainingPlan other = plan_training(another, asked);
+      if (!fits(other) || (fits(plan) && is_faster(plan.layouts.front(), other.layouts.front()))) return false;
+      slice = std::move(another);
+      plan = std::move(other);
+      return true;
+    } catch (const RequestError&) {
+      return false;  // a named layout needs more chips
+    }
+  };
+  const auto is_better_on_smaller = [&](int chips) {
+    System smaller = slice_for(system, chips);
+    return smaller.domain < slice.domain && is_better_on(std::move(smaller));
+  };
+  const auto working = [&] { return fits(plan) ? plan.layouts.front().layout.gpus() : asked.gpus; };
+  if (asked.gpus % slice.domain != 0) is_better_on(slice_for(system, detail::filling_slices(system, asked.gpus)));
+  for (bool found = true; found && working() % slice.domain != 0;) {
+    found = is_better_on_smaller(detail::filling_slices(system, slice.domain - 1));
+    found = is_better_on_smaller(working()) || found;
+  }
+  return {std::move(slice), std::move(plan)};
+}
+
 TrainingPlan plan_training(const System& system, const TrainingQuestion& asked) {
-  if (system.pod > 0) return plan_training(slice_for(system, asked.gpus), asked);
+  if (system.pod > 0) return plan_on_slices(system, asked).second;
   TrainingQuestion question = as_named(asked);
   question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
   check(question, system);
@@ -146,6 +184,10 @@ TrainingPlan plan_training(const System& system, const TrainingQuestion& asked) 
   }
   const std::string why = why_impossible(question.model, detail::stated(question), question.gpus);
   if (!why.empty()) throw RequestError(why);
+  if (names_one_layout(question) && question.dp) {
+    GroupCosts costs(system, {.ways = question.ways});  // says which ranks the machine cannot join
+    (void)layer_times(question.model, detail::stated(question), question.stack, Processor::of(system), costs);
+  }
   // the given fields have no fault: mostly replicas outnumber sequences or do not divide the batch
   const int max = std::min(question.gpus, question.global_batch);
   throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +

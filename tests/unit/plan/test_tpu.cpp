@@ -8,6 +8,7 @@
 #include <catch.hpp>
 
 #include <algorithm>
+#include <limits>
 
 using namespace fabricost::plan;
 using namespace fabricost::test;
@@ -31,6 +32,40 @@ TrainingQuestion sharded(const char* model, int gpus, int microbatch, int sequen
 }
 
 }  // namespace
+
+TEST_CASE("More chips of a pod never make a step longer, also where they fill no slice") {
+  for (const char* machine : {"tpu-v4-cube", "tpu-v5e-pod"}) {
+    const System pod = load_system(machine);
+    double least = std::numeric_limits<double>::infinity();
+    for (const int chips : {16, 24, 32, 48, 64, 72, 100, 127, 128, 200, 512, 520}) {
+      CAPTURE(machine, chips);
+      TrainingQuestion q = on_tpu("llama3-8b", chips, 64, 8192);
+      q.fewer = true;
+      q.top = 1;
+      const double step = plan_training(pod, q).layouts.front().time.seconds;
+      CHECK(step <= least * (1 + 1e-12));
+      least = step;
+    }
+  }
+  for (const int batch : {1, 3}) {  // of which few chips have a part
+    TrainingQuestion q = on_tpu("llama3-8b", 96, batch, 2048);
+    q.fewer = true;
+    q.top = 1;
+    const System pod = load_system("tpu-v5p-cube");
+    const double fewer = plan_training(pod, q).layouts.front().time.seconds;
+    q.gpus = 192;
+    CHECK(plan_training(pod, q).layouts.front().time.seconds <= fewer * (1 + 1e-12));
+  }
+  TrainingQuestion large = on_tpu("llama3.1-405b", 24, 64, 8192);  // fits no slice of so few
+  large.fewer = true;
+  CHECK(plan_training(load_system("tpu-v5e-pod"), large).layouts.empty());
+}
+
+TEST_CASE("A named layout whose ranks fill no axes of the slice is refused with those that do") {
+  TrainingQuestion q = on_tpu("gpt-oss-20b", 256, 8, 32768);
+  q.tp = 8, q.pp = 1, q.cp = 4, q.ep = 16, q.dp = 8;
+  CHECK_THROWS_WITH(plan_training(load_system("tpu-v4-cube"), q), Catch::Contains("16 ranks fill no two axes") && Catch::Contains("take 2, 32"));
+}
 
 TEST_CASE("A search on TPUs proposes no pipeline stages, but plans those that are asked for") {
   const System v5p = load_system("tpu-v5p-cube");

@@ -14,12 +14,17 @@
 namespace fabricost::plan {
 
 /// The fastest layouts that fit, the plainest of those near the fastest first (plain.hpp). They use all GPUs and the batch given, unless
-/// fewer GPUs are faster (or, where it is allowed, another batch trains more tokens a second): then more GPUs never make a step longer. On
-/// torus slices the others stay idle in the slice of all GPUs. For a single named layout, its fastest variant even if it does not fit
+/// fewer GPUs are faster (or, where it is allowed, another batch trains more tokens a second): then more GPUs never make a step longer. For
+/// a single named layout, its fastest variant even if it does not fit
 /// (TrainingPlan::fits). Deterministic. \throws RequestError when no layout is possible, with the reason and
 /// the nearest possible one; for a stack's factor that makes the step shorter than its products take at the
 /// peak
 [[nodiscard]] TrainingPlan plan_training(const System& system, const TrainingQuestion& asked);
+
+/// The same, with the machine as the job sees it: of a pod the slice that holds all of its chips or, where that is no slower and chips
+/// would be idle, another: those that fewer of them fill, whose axes may be closed where a larger slice's are not, or that of those which
+/// work.
+[[nodiscard]] std::pair<System, TrainingPlan> plan_on_slices(const System& system, const TrainingQuestion& asked);
 
 /// Gives the stack of the question the factor with which the layout that it names, all of which it then names, takes so long. The factor is
 /// of kernels and launches; exchanges keep their time. \throws Refusal where no layout is named, or no factor explains the step
