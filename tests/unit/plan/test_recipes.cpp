@@ -1,15 +1,18 @@
 /// Time of the parts of recipes: adapters, packed documents, recomputation by module, host memory, graphs.
 
 #include "questions.hpp"
+#include "support/random_layouts.hpp"
 
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/layer.hpp>
+#include <fabricost/plan/training/step.hpp>
 
 #include <catch.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 using namespace fabricost::observe;
@@ -66,6 +69,38 @@ TEST_CASE("a step of adapters beside all matrices takes no longer than the whole
         q.adapters = everywhere(16);
         CHECK(step_of(q, system).seconds < whole);
       }
+}
+
+TEST_CASE("a step of adapters takes no longer than the whole model's in the same layout and the adapters' own kernels") {
+  const System system = load_system("dgx-h100");
+  const Processor gpu = Processor::of(system);
+  GroupCosts costs(system);
+  RandomJobs jobs(7);
+  int priced = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Model m = jobs.model();
+    Layout l = jobs.layout(m);
+    l.precision = jobs.flip() ? Precision::fp8 : Precision::bf16;
+    const Stack stack = load_stack(jobs.flip() ? "nemo" : "nemo-lora");
+    INFO("seed " << jobs.seed << " case " << i << told(m, l));
+    try {
+      const double whole = step_time(m, l, stack, gpu, costs).seconds;
+      l.adapters = everywhere(jobs.pick({8, 64}));
+      const Processor driven = driven_by(stack, l, gpu);
+      const LayerModel layer{m, l, stack, driven, costs};
+      double each = 0;
+      for (const bool experts : {false, true}) {
+        if (experts ? m.expert_layers() == 0 : m.dense_layers() == 0) continue;
+        const auto own = layer.adapter_kernels(experts);
+        each = std::max(each, 2 * own.forward + own.backward + layer.missing_copy_seconds({true, true, experts}));
+      }
+      const double layers = std::ceil(static_cast<double>(m.layers) / l.pp) + 1;
+      CHECK(step_time(m, l, stack, gpu, costs).seconds <= (whole + (l.microbatches() + l.pp) * layers * each) * rounding);
+      ++priced;
+    } catch (const RequestError&) {  // ranks that the machine cannot join
+    }
+  }
+  CHECK(priced > 200);
 }
 
 TEST_CASE("beside a matrix an adapter moves 5 results forward, 2 and 3 inputs backward, and with dropout 2 inputs and the mask each way") {
