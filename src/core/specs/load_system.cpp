@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace fabricost::core {
@@ -69,6 +70,11 @@ Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& libr
 
 bool by_hand(const SpecNode& value) { return value.mark.file && value.mark.file->name.starts_with(override_mark); }
 
+bool is_of_network(const SpecNode& tier) {
+  const SpecNode* role = tier.find("role");
+  return role != nullptr && role->text == name(TierRole::network);
+}
+
 /// Refuses overrides of a tier that do not affect its price.
 void refuse_without_effect(const SpecNode& node, const Tier& tier, const std::string& path, Faults& faults) {
   const bool joins_over_host = tier.role == TierRole::scale_up && tier.kind == TierKind::host;
@@ -117,15 +123,20 @@ void check_uplinks(const System& system, const SpecNode& tiers, Faults& faults) 
 void check_places(const System& system, const SpecNode& tiers, Faults& faults) {
   long long places = 1;
   std::string product;
+  Label uppermost;
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
+    uppermost = tier.name;
     places = std::min(places * std::max(1, tier.endpoints), 1LL << 40);
     product += fmt::format("{}{} of {}", product.empty() ? "" : " x ", tier.endpoints, tier.name.view());
   }
-  if (!product.empty() && places < system.nodes)
-    faults.add(issue_at(tiers.mark, "tiers",
-                        fmt::format("the network joins {} nodes ({}), and the machine has {}", places, product, system.nodes),
-                        "endpoints of a network tier are the children below one of its switches: raise those of the uppermost tier"));
+  if (product.empty() || places >= system.nodes) return;
+  const auto is_it = [&](const SpecNode& one) { return one.find("name") != nullptr && one.find("name")->text == uppermost.view(); };
+  const auto at = std::find_if(tiers.items.begin(), tiers.items.end(), is_it);
+  const SpecNode* endpoints = at->find("endpoints");
+  faults.add(issue_at(endpoints != nullptr ? endpoints->mark : at->mark, fmt::format("tiers[{}].endpoints", at - tiers.items.begin()),
+                      fmt::format("the network joins {} nodes ({}), and the machine has {}", places, product, system.nodes),
+                      "endpoints of a network tier are the children below one of its switches: raise those of the uppermost tier"));
 }
 
 /// Reads the part of the file before its tiers: names and counts.
@@ -194,10 +205,15 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
     if (by_hand(entry.value) && (entry.key == "gpu" || entry.key == "gpus" || entry.key == "domain" || entry.key == "cpu"))
       altered.inside = true;
   std::set<std::string> names{"l2", "hbm"};
+  bool has_all = true;
   if (tiers != nullptr) {
     for (std::size_t i = 0; i < std::min(tiers->items.size(), max_tiers); ++i) {
       const SpecNode& node = tiers->items[i];
-      Tier tier = read_tier(node, fmt::format("tiers[{}]", i), library, faults);
+      const bool is_below = std::any_of(tiers->items.begin() + static_cast<std::ptrdiff_t>(i) + 1, tiers->items.end(), is_of_network);
+      std::optional<Tier> read = read_tier(node, fmt::format("tiers[{}]", i), is_below, library, faults);
+      has_all = has_all && read;
+      if (!read) continue;
+      Tier& tier = *read;
       const auto mark_of = [&](std::string_view key) { return node.find(key) != nullptr ? node.find(key)->mark : node.mark; };
       if (!tier.name.empty() && !names.insert(std::string{tier.name.view()}).second)
         faults.add(issue_at(mark_of("name"), fmt::format("tiers[{}].name", i), fmt::format("a second tier \"{}\"", tier.name.view()),
@@ -218,7 +234,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
       system.tiers.push_back(std::move(tier));
     }
   }
-  if (tiers != nullptr) {
+  if (tiers != nullptr && has_all) {
     check_uplinks(system, *tiers, faults);
     check_places(system, *tiers, faults);
   }

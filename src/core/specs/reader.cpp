@@ -202,32 +202,35 @@ std::optional<MapReader::Value> MapReader::quantity(std::string_view key, Quanti
   return Value{std::get<double>(parsed), provenance(*value), scalar};
 }
 
+namespace {
+/// "did you mean \"bandwidth\"?" of bw: the one name, or the stem of all names, that begins with its first letter and has the others in
+/// that order; else `otherwise`.
+[[nodiscard]] std::string shortened_or(std::string_view given, const std::vector<std::string>& names, const std::string& otherwise) {
+  const std::string* found = nullptr;
+  for (const std::string& name : names) {
+    std::size_t at = 0;
+    for (const char c : name) at += at < given.size() && c == given[at];
+    if (at != given.size() || name.front() != given.front() || (found != nullptr && name.starts_with(*found))) continue;
+    if (found != nullptr && !found->starts_with(name)) return otherwise;
+    found = &name;
+  }
+  return found == nullptr ? otherwise : fmt::format("did you mean \"{}\"?", *found);
+}
+}  // namespace
+
 int MapReader::choice_index(std::string_view key, std::span<const std::string_view> names, bool required) {
   const SpecNode* value = node_.find(key);
   const std::string given = text(key, required);
   if (given.empty()) return -1;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] == given) return static_cast<int>(i);
-  const std::string near = nearest_or(given, std::vector<std::string>(names.begin(), names.end()), "");
+  const std::vector<std::string> all(names.begin(), names.end());
+  std::string near = nearest_or(given, all, "");
+  if (given.size() <= 2) near = shortened_or(given, all, near);  // ib is near every short name
   fault(*value, key, fmt::format("\"{}\" is not known", given),
         fmt::format("{}{}write one of {}", near, near.empty() ? "" : " ", joined(names)));
   return -1;
 }
-
-namespace {
-/// "did you mean \"bandwidth\"?" of bw, where one name alone begins with its first letter and has the others in that order; else `otherwise`.
-[[nodiscard]] std::string shortened_or(std::string_view given, const std::vector<std::string>& names, const std::string& otherwise) {
-  const std::string* found = nullptr;
-  for (const std::string& name : names) {
-    std::size_t at = 0;
-    for (const char c : name) at += at < given.size() && c == given[at];
-    if (at != given.size() || name.front() != given.front()) continue;
-    if (found != nullptr) return otherwise;
-    found = &name;
-  }
-  return found == nullptr ? otherwise : fmt::format("did you mean \"{}\"?", *found);
-}
-}  // namespace
 
 void MapReader::finish() {
   if (node_.kind != SpecNode::Kind::map || refused_) return;

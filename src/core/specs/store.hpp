@@ -12,6 +12,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,7 +82,9 @@ class SpecStore {
 
 /// One tier of a spec: its rate from links, its latency from link and switch, checked against its hardware. Faults are added to `faults`;
 /// fields that could not be read have their defaults.
-[[nodiscard]] Tier read_tier(const SpecNode& node, std::string path, SpecStore& library, Faults& faults);
+/// \param is_below another network tier
+/// \return nothing where the file does not say which role it has
+[[nodiscard]] std::optional<Tier> read_tier(const SpecNode& node, std::string path, bool is_below, SpecStore& library, Faults& faults);
 
 /// Parts overridden by hand, which therefore differ from the measured machine.
 struct OverriddenParts {

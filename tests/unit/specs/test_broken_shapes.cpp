@@ -13,6 +13,13 @@ Broken mesh(std::string title, const std::string& edges, std::vector<std::string
   const std::string keys = "    kind: mesh_graph\n    endpoints: 4\n    link: nvlink-4\n    links: 2\n" + edges;
   return {std::move(title), Document::system, replaced(shaped(keys), "gpus: 8", "gpus: 4"), std::move(says)};
 }
+/// A leaf of `keys` below a spine of four.
+Broken leaf(std::string title, const std::string& keys, std::vector<std::string> says) {
+  return {std::move(title), Document::system,
+          good_system + "  - {name: leaf, role: network, kind: rails, " + keys + "}\n" +
+              "  - {name: spine, role: network, kind: rails, endpoints: 4, link: infiniband-ndr}\n",
+          std::move(says)};
+}
 
 }  // namespace
 
@@ -25,7 +32,25 @@ TEST_CASE("a switch offers no more links than it has ports", "[specs]") {
           "    endpoints: 8\n    link: nvlink-4\n    links: 18\n    switch: nvswitch-3\n    switches: 4",
           "    endpoints: 72\n    link: nvlink-4\n    links: 18\n    switch: nvswitch-3\n    switches: ^18",
           {"72 endpoints x 18 links need 1296 ports, 18 x nvswitch-3 has 1152"}),
+      leaf("uplinks of a leaf beside its nodes", "endpoints: 52, oversubscription: 4, link: infiniband-ndr, switch: ^quantum-2",
+           {"tiers[2].switch", "52 ports down and 13 up, and 1 x quantum-2 has 64"}),
   });
+  const Folder folder;
+  const auto loads = [&](const std::string& nodes) {
+    const std::string text =
+        good_system + "  - {name: leaf, role: network, kind: rails, " + nodes + ", link: infiniband-ndr, switch: quantum-2}\n";
+    return !outcome_of([&] { load(Document::system, folder.write("box.yaml", text)); }).refused();
+  };
+  CHECK(loads("endpoints: 64"));  // the uppermost has no uplinks
+  CHECK_FALSE(loads("endpoints: 65"));
+}
+
+TEST_CASE("a network that is too small is refused at its uppermost tier", "[specs]") {
+  check({{"its own",
+          Document::system,
+          replaced(replaced(leaf("", "endpoints: 2, link: infiniband-ndr", {}).text, "gpus: 8\n", "gpus: 8\nnodes: 1000\n"),
+                   "endpoints: 4, ", "endpoints: ^4, "),
+          {"tiers[3].endpoints: the network joins 8 nodes (2 of leaf x 4 of spine), and the machine has 1000"}}});
 }
 
 TEST_CASE("shapes that do not close are refused", "[specs]") {

@@ -34,6 +34,8 @@ std::string bytes(std::initializer_list<int> values) {
 TEST_CASE("what is not YAML is refused where it stops being so", "[specs]") {
   check({
       yaml("a tab", "name: box\n^\tgpu: h100-sxm\n", {"not valid YAML", "tab", "indent with spaces"}),
+      yaml("a tab in a list", "name: box\ntiers:\n  - name: nvlink\n^\trole: scale_up\n", {"not valid YAML: a tab", "indent with spaces"}),
+      yaml("a tab behind a dash", "name: box\ntiers:\n  -^\tname: nvlink\n    role: scale_up\n", {"not valid YAML: a tab"}),
       yaml("an unclosed double quote", "name: box\ntitle: ^\"A box\ngpu: h100-sxm\n", {"a quote that is never closed", "close it with \""}),
       yaml("an unclosed single quote", "name: box\ntitle: ^'A ''box''\ngpu: h100-sxm\n",
            {"a quote that is never closed", "close it with '"}),
@@ -87,7 +89,7 @@ TEST_CASE("documents too deep or too large are refused at once", "[specs]") {
       yaml("a key of a thousand letters", "name: box\n^" + std::string(1000, 'k') + ": 1\n", {"unknown key", "kkk..."}),
       yaml("a key of a million letters", std::string(1000000, 'k') + ": 1\n", {"not valid YAML"}),
       yaml("more than 1 MiB", "notes: " + repeated("a b c d\n  ", 200000), {"are too many", "at most 1048576 bytes"}),
-      yaml("a thousand faults", "tiers: [" + repeated("{a: 1},", 1000) + "]\n", {"unknown key"}),
+      yaml("a thousand faults", "tiers: [" + repeated("{role: nic, a: 1},", 1000) + "]\n", {"unknown key"}),
   });
 }
 
@@ -160,6 +162,16 @@ TEST_CASE("all faults of a file are reported at once, each at its line", "[specs
     CHECK(std::find(lines.begin(), lines.end(), line) != lines.end());
   }
   for (const fabricost::core::Issue& issue : outcome.issues) CHECK_FALSE(issue.message.empty());
+}
+
+TEST_CASE("a tier without its role has that fault alone", "[specs]") {
+  const Folder folder;
+  const std::string text = replaced(good_system, "gpus: 8\n", "gpus: 8\nnodes: 4\n") +
+                           "  - {name: leaf, kind: rails, endpoints: 4, link: infiniband-ndr, oversubscription: 2}\n";
+  const Outcome outcome = outcome_of([&] { load(Document::system, folder.write("box.yaml", text)); });
+  INFO(outcome.text);
+  CHECK(outcome.issues.size() == 1);
+  CHECK(outcome.says("tiers[2].role: is missing"));
 }
 
 TEST_CASE("faults of the parts are reported with those of the system that names them", "[specs]") {

@@ -81,6 +81,22 @@ TEST_CASE("gpus, links and switches may stand beside the system that names them"
   CHECK(system.tier("nvlink")->efficiency == Approx(256.0 / 280));
 }
 
+TEST_CASE("a switch of one's own adds to the network what it takes beyond those of its kind", "[specs]") {
+  const Folder folder;
+  const auto box = [&](const std::string& latency) {
+    folder.write("own.yaml", "name: own\nlink: infiniband-ndr\nports: 64\nlatency: " + latency + "\n");
+    return load_system(folder.write(
+        "box.yaml", good_system + "  - {name: leaf, role: network, kind: rails, endpoints: 64, link: infiniband-ndr, switch: own.yaml}\n"));
+  };
+  const double usual = load_switch("quantum-2").latency.value.value();
+  for (const auto& [latency, beyond] : {std::pair{"50 us", 50e-6 - usual}, std::pair{"100 ns", 0.0}}) {
+    const System system = box(latency);
+    const Tier& leaf = *system.tier("leaf");
+    CHECK(leaf.latency.value.value() == Approx(load_link("infiniband-ndr").latency.value.value() + beyond));
+    CHECK(leaf.latency.value.value() - leaf.nominal_latency.value() == Approx(beyond).margin(1e-12));
+  }
+}
+
 TEST_CASE("a number keeps the source of the file it was written in", "[specs]") {
   const Folder folder;
   folder.write("base.yaml", replaced(good_system, "    gdr: true\n",

@@ -17,10 +17,13 @@ static_assert(longest_tier_name <= Label::capacity);
 
 class TierReader {
  public:
-  TierReader(const SpecNode& node, std::string path, SpecStore& library, Faults& faults)
-      : node_(node), path_(std::move(path)), library_(library), faults_(faults), in_(node, path_, faults) {}
+  TierReader(const SpecNode& node, std::string path, bool is_below, SpecStore& library, Faults& faults)
+      : node_(node), path_(std::move(path)), is_below_(is_below), library_(library), faults_(faults), in_(node, path_, faults) {}
 
-  Tier read() {
+  std::optional<Tier> read() {
+    const std::size_t before = faults_.issues.size();
+    tier_.role = in_.choice("role", tier_role_names, TierRole::scale_up, true, {TierRole::memory});
+    if (faults_.issues.size() > before) return std::nullopt;  // what its other keys mean depends on it
     read_keys();
     read_rates();
     check_shape();
@@ -35,7 +38,6 @@ class TierReader {
     if (name.size() > longest_tier_name)
       in_.fault(*node_.find("name"), "name", fmt::format("\"{}\" is longer than {} characters", name, longest_tier_name), "shorten it");
     tier_.name = Label::cut(name);  // a longer one is a fault already
-    tier_.role = in_.choice("role", tier_role_names, TierRole::scale_up, true, {TierRole::memory});
     tier_.kind = in_.choice("kind", tier_kind_names, TierKind::switched, true, {TierKind::memory});
     tier_.endpoints = in_.count("endpoints", 1, 1, 10000000, true);
     tier_.links = in_.count("links", 1, 1, 100000);
@@ -131,6 +133,10 @@ class TierReader {
     tier_.slot = slot;
     tier_.on_gpu = slot == "none";
     if (tier_.on_gpu) return;
+    if (const std::string pcie = fmt::format("pcie-{}", slot.back()); !is_path(slot) && library_.find("links", slot).empty())
+      return in_.fault(
+          at, "slot", fmt::format("no link named \"{}\"", clipped(slot)),
+          library_.find("links", pcie).empty() ? "name a PCIe link, as pcie-5, or none" : fmt::format("did you mean \"{}\"?", pcie));
     const Link* link = library_.link(at, in_.path_of("slot"), slot, faults_);
     if (link == nullptr) return;
     tier_.slot = link->name;
@@ -172,11 +178,7 @@ class TierReader {
         tier_.bandwidth.provenance = {fmt::format("{} x {}: {}", tier_.links, link_->name, link_->bandwidth.provenance.source),
                                       link_->bandwidth.provenance.confidence};
       tier_.efficiency = link_->efficiency();
-      if (given && given->node->replaced == nullptr && std::fabs(given->number / derived - 1) > 0.05 && !overridden("bandwidth"))
-        in_.fault(
-            *given->node, "bandwidth",
-            fmt::format("{:.5g} GB/s per direction, but {} x {} is {:.5g}", given->number * 1e-9, tier_.links, link_->name, derived * 1e-9),
-            "correct the bandwidth or the links, or leave the bandwidth out");
+      if (given) check_rate(*given->node, given->number / derived);
     }
     if (given) {
       const double factor = tier_.bandwidth.value.value() > 0 ? given->number / tier_.bandwidth.value.value() : 1;
@@ -195,6 +197,34 @@ class TierReader {
     read_latency();
   }
 
+  /// A rate may replace that of the file before it, but not contradict the link of its own file, nor be the link's with bits taken for
+  /// bytes.
+  void check_rate(const SpecNode& given, double times) {
+    const SpecNode* value = node_.find("bandwidth");
+    const bool own = value->replaced == nullptr && given.replaced == nullptr;
+    const bool together = given.mark.file == node_.find("link")->mark.file;
+    const bool in_file = given.mark.file && !given.mark.file->name.starts_with(override_mark);
+    const bool bits = in_file && std::fabs(times / 8 - 1) < 0.05;
+    if (!bits && (!(own || together) || std::fabs(times - 1) <= 0.05)) return;
+    const double rate = tier_.bandwidth.value.value() * 1e-9;
+    in_.fault(given, "bandwidth",
+              fmt::format("{:.5g} GB/s per direction, but {} x {} is {:.5g}", rate * times, tier_.links, link_->name, rate),
+              bits ? "did you mean Gbit/s?" : "correct the bandwidth or the links, or leave the bandwidth out");
+  }
+
+  /// The time that a switch of one's own takes beyond the slowest of data/switches with its link: as much of a switch is in the latency of
+  /// a network's link, which was measured below one.
+  Time beyond_usual_switch() {
+    const SpecNode* given = node_.find("switch");
+    if (switch_ == nullptr || !is_path(given->text)) return {};
+    Time usual{};
+    for (const std::string& name : names_in("switches"))
+      if (const SwitchSpec* one = library_.switch_spec(*given, in_.path_of("switch"), name, faults_);
+          one != nullptr && one->link == switch_->link)
+        usual = std::max(usual, one->latency.value);
+    return std::max(Time{}, switch_->latency.value - usual);
+  }
+
   void read_latency() {
     Sourced<Time> derived;
     if (link_ != nullptr && link_->latency.value.value() > 0) {
@@ -202,12 +232,13 @@ class TierReader {
       if (switch_ != nullptr && tier_.role == TierRole::scale_up) derived.value += switch_->latency.value;
     }
     tier_.latency = derived;
+    if (tier_.role == TierRole::network) tier_.latency.value += beyond_usual_switch();
     const auto given = in_.quantity("latency", QuantityKind::time);
     if (given) tier_.latency = {Time::from_value(given->number), given->provenance};
     // The calibration was fitted with the latency from before any override; only the difference to it is
     // charged. Exception: a *measured* scale-up latency describes the same hardware more precisely, so it is
     // not a difference.
-    tier_.nominal_latency = tier_.latency.value;
+    tier_.nominal_latency = given ? tier_.latency.value : derived.value;
     const SpecNode* first = node_.find("latency");
     if (first == nullptr || first->replaced == nullptr) return;
     const bool said = first->kind == SpecNode::Kind::map && first->find("confidence") != nullptr;
@@ -218,11 +249,6 @@ class TierReader {
     if (scalar == nullptr || scalar->kind != SpecNode::Kind::scalar) return;
     if (const ParsedQuantity parsed = parse_quantity(scalar->text, QuantityKind::time); std::holds_alternative<double>(parsed))
       tier_.nominal_latency = Time::from_value(std::get<double>(parsed));
-  }
-
-  [[nodiscard]] bool overridden(std::string_view key) const {
-    const SpecNode* value = node_.find(key);
-    return value != nullptr && value->replaced != nullptr;
   }
 
   void check_shape() {
@@ -310,6 +336,7 @@ class TierReader {
                               switch_->name, have),
                   "more switches, or fewer links");
       }
+      check_network_ports(need, have);
     }
     if (node_.find("in_network") != nullptr) tier_.reduces_in_network = tier_.multicasts = false;
     for (const SpecNode* item : in_.texts("in_network")) {
@@ -322,8 +349,22 @@ class TierReader {
     }
   }
 
+  /// Children and uplinks of a switch of the network, a port for each at the least. A port of 800 Gbit/s splits into two of 400.
+  void check_network_ports(long long down, long long have) {
+    if (tier_.role != TierRole::network || (tier_.kind != TierKind::rails && tier_.kind != TierKind::fat_tree)) return;
+    if (const Link* port = library_.link(*node_.find("switch"), in_.path_of("switch"), switch_->link, faults_);
+        port != nullptr && link_ != nullptr)
+      have *= std::max(1LL, std::llround(std::floor(1.05 * port->bandwidth.value.value() / link_->bandwidth.value.value())));
+    const long long up = is_below_ ? std::llround(std::ceil(static_cast<double>(down) / tier_.oversubscription)) : 0;
+    if (down + up > have)
+      in_.fault(*node_.find("switch"), "switch",
+                fmt::format("{} ports down and {} up, and {} x {} has {}", down, up, tier_.switches, switch_->name, have),
+                "fewer endpoints, more oversubscription, or count the `switches` that stand for one of this tier");
+  }
+
   const SpecNode& node_;
   std::string path_;
+  bool is_below_;  ///< a network tier: its switches are children of another's
   SpecStore& library_;
   Faults& faults_;
   MapReader in_;
@@ -334,8 +375,8 @@ class TierReader {
 
 }  // namespace
 
-Tier read_tier(const SpecNode& node, std::string path, SpecStore& library, Faults& faults) {
-  return TierReader(node, std::move(path), library, faults).read();
+std::optional<Tier> read_tier(const SpecNode& node, std::string path, bool is_below, SpecStore& library, Faults& faults) {
+  return TierReader(node, std::move(path), is_below, library, faults).read();
 }
 
 }  // namespace fabricost::core

@@ -11,6 +11,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 #include <unordered_set>
 #include <utility>
@@ -185,10 +186,19 @@ void check_text(const std::string& text, const std::string& name) {
 std::string yaml_remedy(const std::string& message) {
   if (message == YAML::ErrorMsg::MAP_VALUE)
     return "the line before lacks its colon or is indented otherwise, or a text with \": \" needs quotes";
-  if (message == YAML::ErrorMsg::TAB_IN_INDENTATION) return "indent with spaces";
   if (message == YAML::ErrorMsg::END_OF_SEQ_FLOW) return "a [ is not closed before here";
   if (message == YAML::ErrorMsg::END_OF_MAP_FLOW) return "a { is not closed before here";
   return "";
+}
+
+/// Place of the first tab before a line's first word, which YAML forbids: yaml-cpp says so in other words, at another place.
+std::optional<Mark> tab_in_indentation(const std::shared_ptr<const SpecFile>& file) {
+  std::istringstream in(file->text);
+  int number = 1;
+  for (std::string line; std::getline(in, line); ++number)
+    if (const std::size_t at = line.find_first_not_of(" -"); at != std::string::npos && line[at] == '\t')
+      return Mark{file, number, static_cast<int>(at) + 1};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -214,8 +224,11 @@ SpecNode parsed_yaml(const std::shared_ptr<const SpecFile>& file) {
       last = mark;
     }
   } catch (const YAML::Exception& error) {
-    const Mark mark{file, error.mark.line + 1, error.mark.column + 1};
-    issues.push_back(issue_at(mark, "", "not valid YAML: " + error.msg, yaml_remedy(error.msg)));
+    if (const auto tab = tab_in_indentation(file))
+      issues.push_back(issue_at(*tab, "", "not valid YAML: a tab", "indent with spaces"));
+    else
+      issues.push_back(
+          issue_at({file, error.mark.line + 1, error.mark.column + 1}, "", "not valid YAML: " + error.msg, yaml_remedy(error.msg)));
   }
   if (!issues.empty()) throw SpecError(std::move(issues));
   return std::move(builder.root);
