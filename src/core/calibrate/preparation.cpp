@@ -193,6 +193,9 @@ void Preparation::add(const Point& point, int crossing) {
   const System& system = machines_.of(point);
   if (parse_inference_library(point.library))
     throw Refusal(fmt::format("{} runs kernels of its own; calibrate <only=custom> fits those", point.library.str()));
+  if (is_of_hosts(point) && (system.library == Library::nccl || system.library == Library::rccl))
+    throw RequestError(fmt::format("of MPI or verbs ({}), not of {}: a cluster of GPUs is calibrated by the points of its own library",
+                                   point.library.str(), name(system.library)));
   // a library without a fitted form is priced from its schedule: those constants can be fitted if the point
   // names the schedule
   const bool by_schedule = system.library == Library::other;

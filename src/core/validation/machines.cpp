@@ -122,6 +122,8 @@ const System& PointMachines::loaded(const std::string& name, const std::vector<s
   return *slot;
 }
 
+bool is_of_hosts(const Point& point) { return point.library == "osu" || point.library == "perftest"; }
+
 Operation operation_of_point(const Point& point, const System& system) {
   Operation op{.collective = point.collective,
                .bytes = Bytes::from_value(point.bytes),

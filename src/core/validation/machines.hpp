@@ -58,6 +58,9 @@ class PointMachines {
   std::map<Key, const System*> seen_;
 };
 
+/// Whether MPI or verbs moved it (OSU, perftest), whose messages start without the GPUs' library.
+[[nodiscard]] bool is_of_hosts(const Point& point);
+
 /// The operation of a point. A transfer has a path; nccl-tests' send_recv goes round all ranks, so between
 /// nodes if there are several. oneCCL's benchmark counts an all_gather by what one rank contributes,
 /// nccl-tests by what each receives.

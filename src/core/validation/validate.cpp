@@ -51,6 +51,24 @@ System without_channels(System system) {
   return system;
 }
 
+/// A prediction's share: its bytes at the rate that it has.
+Prediction share_of(Prediction large, const Operation& one, double share) {
+  large.operation.bytes = one.bytes;
+  for (double Prediction::*time : {&Prediction::seconds, &Prediction::low, &Prediction::high, &Prediction::min}) large.*time *= share;
+  Terms scaled;
+  for (Term term : large.terms) {
+    term.time *= share;
+    scaled.add(term);
+  }
+  large.terms = scaled;
+  return large;
+}
+
+Prediction of_a_gibibyte(const System& system, Operation one, const Choice& choice) {
+  one.bytes = Bytes::from_value(gibibyte);
+  return predict(system, one, choice);
+}
+
 /// A message of a stream: its bytes at the rate of large ones, or its share of the time of those in flight. How fast a
 /// processor posts them is not known: the interval of one that does not fill the link reaches to the time that it would
 /// take alone.
@@ -58,24 +76,30 @@ Prediction in_a_stream(const System& system, const Operation& one, const Choice&
   constexpr int in_flight = 128;                    // perftest's --tx-depth where none is given
   constexpr double fills_the_link = 64 * kibibyte;  // perftest's --size where none is given
   const double bytes = one.bytes.value(), share = bytes / gibibyte;
-  Prediction alone = predict(system, one, choice);
+  const Prediction alone = predict(system, one, choice);
   if (share >= 1) return alone;
-  Operation large = one;
-  large.bytes = Bytes::from_value(gibibyte);
-  Prediction out = predict(system, large, choice);
-  const double factor = std::max(share, alone.seconds / in_flight / out.seconds);
-  out.operation = alone.operation;
-  out.seconds *= factor;
-  out.high *= factor;
-  out.low *= share;
-  out.min *= share;
-  Terms scaled;
-  for (Term term : out.terms) {
-    term.time *= factor;
-    scaled.add(term);
-  }
-  out.terms = scaled;
+  const Prediction large = of_a_gibibyte(system, one, choice);
+  const double factor = std::max(share, alone.seconds / in_flight / large.seconds);
+  Prediction out = share_of(large, one, factor);
+  out.low = large.low * share;
+  out.min = large.min * share;
   if (bytes < fills_the_link) out.high = std::max(out.high, alone.high);
+  return out;
+}
+
+/// A message between processors: the NIC's access latency, as `transfer` has it, and its bytes at the rate of large ones. Public runs of
+/// MPI and verbs take 1.5 to 12 us for a few bytes where the links say 2.8 and 3.6.
+Prediction by_rdma(const System& system, const Operation& one, const Choice& choice) {
+  constexpr double machines_differ = 4;  // as a factor, nine in ten
+  const Tier* nic = system.tier(TierRole::nic);
+  const Time start = nic != nullptr ? nic->latency.value : Time{};
+  const double share = one.bytes.value() / gibibyte;
+  if (!(start > Time{}) || share >= 1) return predict(system, one, choice);
+  Prediction out = share_of(of_a_gibibyte(system, one, choice), one, share);
+  out.seconds += start.value();
+  out.low += start.value() / machines_differ;
+  out.high += start.value() * machines_differ;
+  out.terms.add({.name = "access", .tier = nic->name, .time = start});
   return out;
 }
 
@@ -169,11 +193,13 @@ std::string regime_of(const ComparedPoint& p) {
   static constexpr std::array<std::string_view, 7> words{"launch not said", "from Python", "queued", "a process per GPU",
                                                          "threads",         "one process", "XLA"};
   const LibraryEra era = era_of(p.point);
-  const bool nccl = p.prediction.made_from.fabric.library == Library::nccl && (p.point.library.empty() || p.point.library == "nccl");
+  const Library own = p.prediction.made_from.fabric.library;
+  const bool ours = p.point.library.empty() || std::string_view{p.point.library} == name(own);
   return fmt::format("{}, {}", words[static_cast<std::size_t>(p.point.launch.mode)],
-                     !nccl         ? "another library"
-                     : era.assumed ? fmt::format("version not said, {} taken", name(era.tuner))
-                                   : fmt::format("{} by its version", name(era.tuner)));
+                     ours && own == Library::rccl    ? "RCCL"
+                     : !ours || own != Library::nccl ? "another library"
+                     : era.assumed                   ? fmt::format("version not said, {} taken", name(era.tuner))
+                                                     : fmt::format("{} by its version", name(era.tuner)));
 }
 
 ValidationReport validate(const Points& points, const ValidationOptions& options) {
@@ -204,9 +230,10 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
                                         .from_host = point.from_host()},
                           .ways = ways_of(point)};
       const Operation question = operation_of_point(point, system);
-      Prediction prediction = point.streamed ? in_a_stream(system, question, choice)
-                              : point.kernel ? of_kernel(system, question, choice, *point.kernel)
-                                             : predict(system, question, choice);
+      Prediction prediction = point.streamed                                  ? in_a_stream(system, question, choice)
+                              : is_of_hosts(point) && point.path == Path::nic ? by_rdma(system, question, choice)
+                              : point.kernel                                  ? of_kernel(system, question, choice, *point.kernel)
+                                                                              : predict(system, question, choice);
       copy_by_elements(prediction);
       widen_to_older_tables(prediction, machines, system, question, choice);
       out.points.push_back({std::move(point), prediction});

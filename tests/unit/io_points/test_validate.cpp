@@ -106,6 +106,26 @@ TEST_CASE("NCCL's channels hold its own messages between nodes, not those of MPI
   CHECK(round.points[0].prediction.seconds > 2 * round.points[1].prediction.seconds);
 }
 
+TEST_CASE("a few bytes by MPI or verbs take the NIC's access latency, not a step of NCCL") {
+  Points points;
+  for (const char* tool : {"osu", "perftest"})
+    for (const double bytes : {8.0, double{1 << 29}}) {
+      Point p = measured("dgx-a100-hdr", bytes, 3e-6 + bytes / 24e9, 2, 1);
+      p.collective = Collective::send_recv, p.path = Path::nic, p.library = tool;
+      points.points.push_back(p);
+    }
+  const System system = load_system("dgx-a100-hdr");
+  const ValidationReport report = validate(points);
+  REQUIRE(report.total.points == 4);
+  for (const ComparedPoint& p : report.points) {
+    CHECK((p.prediction.low < p.point.seconds && p.point.seconds < p.prediction.high));
+    double sum = 0;
+    for (const Term& term : p.prediction.terms) sum += term.time.value();
+    CHECK(sum == Approx(p.prediction.seconds));
+    if (p.point.bytes == 8) CHECK(p.prediction.seconds == Approx(system.tier("nic")->latency.value.value()).epsilon(0.01));
+  }
+}
+
 TEST_CASE("groups are by operation, system, size and library, and their points add up") {
   Points points;
   points.points = {measured("dgx-h100", 1024, 1e-5), measured("dgx-h100", 65536, 1e-5), measured("dgx-a100", 1048576, 1e-5),
