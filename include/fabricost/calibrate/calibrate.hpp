@@ -70,6 +70,7 @@ struct CalibratedSet {
   double median_ape = 0, mape = 0;  ///< percent, after the fit
   std::vector<FittedConstant> fitted;
   std::vector<ClassResidual> classes;
+  bool contradicts = false;  ///< of a machine alone: its points lie further from what was measured on it before than that was sure of
   bool only_fitted = false;  ///< the file contains only the constants in `fitted`; the others stay as shipped
 };
 
@@ -84,6 +85,8 @@ struct Calibration {
   double median_after = 0, mean_after = 0;
   int constants = 0;   ///< free in the fit
   int determined = 0;  ///< number of them that the data narrowed
+  int host_held = 0;   ///< points that the host's launches hold, which are not fitted
+  double host_launch = 0;  ///< by them, seconds of launching on one GPU
   bool converged = false;
   int steps = 0;
   std::vector<Skipped> skipped;

@@ -28,7 +28,7 @@ double mean_of(const std::vector<double>& values) {
 /// Residuals and interval widths, by class, of the points a set is responsible for.
 void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, const Fit& fit) {
   struct Members {
-    std::vector<double> sizes, errors, squares;
+    std::vector<double> sizes, errors, squares, earlier;
   };
   std::map<std::string_view, Members> classes;
   std::vector<double> all;
@@ -38,6 +38,8 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
     const auto member = interval_class(points.ran, points.op, points.fabric);
     const auto named = std::find_if(interval_widths.begin(), interval_widths.end(), [&](const NamedWidth& w) { return w.of == member; });
     Members* its = named == interval_widths.end() ? nullptr : &classes[named->key];  // priced from its schedule: no class of its own
+    if (const auto old = data.earlier_errors.find(s); its != nullptr && old != data.earlier_errors.end())
+      its->earlier.insert(its->earlier.end(), old->second.begin(), old->second.end());
     for (std::size_t i = 0; i < points.bytes.size(); ++i) {
       if (its != nullptr) its->squares.push_back(fit.deviation[s][i] * fit.deviation[s][i]);
       if (!(points.weight[i] > 0) && !points.of_relative) continue;
@@ -52,17 +54,31 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
   // residuals around the middle of several clusters hold how far another one lies from it, which errors of the constants hold again
   const bool of_clusters = data.own_name.empty() && into.set == ConstantSet::transport && into.systems.size() > 1;
   const bool others_measured = !data.own_name.empty() && into.set == ConstantSet::transport && !data.unproven[block];
+  // what was measured on this machine before stays as sure, unless these points lie beyond it
+  for (auto& [key, its] : classes) {
+    const auto named =
+        std::find_if(interval_widths.begin(), interval_widths.end(), [&, wanted = key](const NamedWidth& w) { return w.key == wanted; });
+    into.contradicts |= !its.earlier.empty() && lower_median(its.earlier) > into.constants.interval.*named->of;
+  }
+  const bool stays = data.earlier[block] != 0 && !into.contradicts;
+  if (stays && into.set == ConstantSet::transport) into.most_nodes = std::max(into.most_nodes, data.blocks[block].prior.most_nodes);
+  if (stays)
+    for (std::size_t place = 0; place < collective_names.size(); ++place)
+      if (MeasuredOperations::has(data.earlier[block], place))
+        add_measured(into.fitted_on, data.own_name, into.fitted_on.front().domain, place);
   for (const NamedWidth& width : interval_widths) {
     if (!classes.contains(width.key) && !(others_measured && width.set == into.set)) continue;
     const Members& its = classes[width.key];
     const bool enough = its.sizes.size() >= enough_for_quantile;
     double& half = into.constants.interval.*width.of;
+    const double before = half;
     if (!others_measured || enough) {
       const double scatter = enough ? quantile_of(its.sizes, policy::fits::quantile) : half;
       half = std::max(policy::fits::min_width, std::hypot(scatter, nine_in_ten * std::sqrt(mean_of(its.squares))));
     }
     if (of_clusters) half = std::max(policy::fits::min_width, policy::fits::other_cluster * half);
     if (!enough && data.unproven[block]) half = std::hypot(half, policy::fits::unproven_shape);
+    if (stays) half = std::min(half, before);
     into.classes.push_back({.key = width.key,
                             .points = static_cast<int>(its.sizes.size()),
                             .median_ape = quantile_of(its.errors, 0.5),
@@ -113,6 +129,9 @@ Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   const bool joint = options.system.empty();
   FitOptions how{.starts = options.starts > 0 ? options.starts : joint ? 3 : 1, .share = joint};
   for (const calibrating::Held& h : data.held) how.hold.push_back(h.parameter);
+  if (std::none_of(data.series.begin(), data.series.end(), [](const Series& one) { return one.fabric.in_switch; }))
+    for (const Parameter& p : parameters_of(ConstantSet::scale_up))
+      if (p.key.starts_with("nvls.")) how.hold.push_back(&p);
   const Fit fit = fit_constants(data.blocks, data.machines, data.series, how);
   out.sets = std::move(data.sets);
   std::vector<double> after;
@@ -131,6 +150,8 @@ Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   out.mean_after = mean_of(after);
   out.constants = static_cast<int>(fit.unknowns.size());
   for (const Unknown& u : fit.unknowns) out.determined += u.determined() ? 1 : 0;
+  out.host_held = static_cast<int>(data.host_launches.size());
+  if (out.host_held > 0) out.host_launch = lower_median(data.host_launches);
   out.converged = fit.converged;
   out.steps = fit.steps;
   return out;

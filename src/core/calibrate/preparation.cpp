@@ -142,6 +142,7 @@ void Preparation::separate(std::size_t transport, const CalibratedSet& cluster) 
   block.relative = transport;
   blocks.push_back(std::move(block));
   unproven.push_back(false);
+  earlier.push_back(0);
   sets.push_back(cluster);
   constexpr auto place = static_cast<std::size_t>(ConstantSet::transport);
   for (std::size_t m = 0, count = machines.size(); m < count; ++m) {
@@ -215,6 +216,10 @@ void Preparation::add(const Point& point, int crossing) {
   const double call = rccl_call(system.constants.scale_up.form, fabric, op.collective, choice.launch), alone = now.seconds - call;
   const double seconds = host > 0 ? std::pow(std::max(left, 0.0), 1 / overlap) : point.seconds - call;
   if (host > 0 ? host > now.made_from.gpu_seconds || host > seconds : call > alone || call > seconds) {
+    const HostTime& held_by = now.made_from.host;
+    if (const double took = std::pow(point.seconds, overlap) - std::pow(now.made_from.gpu_seconds, overlap); host > 0 && took > 0)
+      host_launches.push_back(std::pow(took, 1 / overlap) / (held_by.gpus * held_by.share) -
+                              held_by.messages * system.constants.scale_up.form.host_peer);
     count_skipped(skipped, "the host's launches hold it, not what is fitted", point.repeats);
     return;
   }
@@ -266,8 +271,10 @@ void Preparation::add(const Point& point, int crossing) {
     }
     count_in(its);
   }
-  before.push_back(error_of(std::log((host > 0 ? now.made_from.gpu_seconds : now.seconds) / seconds)));
+  const double off = std::log((host > 0 ? now.made_from.gpu_seconds : now.seconds) / seconds);
+  before.push_back(error_of(off));
   Series& s = series_of(machine, block, fabric, op, now.ran, across, false);
+  if (earlier[block] != 0) earlier_errors[static_cast<std::size_t>(&s - series.data())].push_back(std::fabs(off));
   s.bytes.push_back(size.value());
   s.log_seconds.push_back(std::log(seconds));
   s.weight.push_back(across ? std::min(1.0, (own_ ? fits::points_of_own_sweep : fits::points_per_cluster) / crossing) : 1);
@@ -314,6 +321,9 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
     if (h.parameter->set == set && h.value) h.parameter->of(block.prior) = *h.value;
   blocks.push_back(block);
   unproven.push_back(own_ && basis == Basis::datasheet);
+  const bool across = set == ConstantSet::transport;
+  earlier.push_back(own_ && basis == Basis::calibrated ? (across ? system.constants.transport_operations : system.constants.operations).here
+                                                       : 0);
   CalibratedSet out;
   out.set = set;
   out.name = called;

@@ -45,6 +45,9 @@ class Preparation {
   std::vector<Skipped> skipped;
   std::vector<SetAside> set_aside;
   std::vector<double> before;  // errors in percent, in the order of the points
+  std::vector<double> host_launches;  // of rows that the host's launches hold: what launching on one GPU took there, in seconds
+  std::vector<unsigned> earlier;      // by block: operations of the machine fitted alone that were measured on it before
+  std::map<std::size_t, std::vector<double>> earlier_errors;  // by series of such a block: |log| of each point before the fit
 
  private:
   void collect(const Points& points);

@@ -70,6 +70,9 @@ void text_of(Page& page, const Calibration& fit) {
       page.item("    ", joined(held));
     }
     add_residuals(page, "ran as", set.classes);
+    if (set.contradicts)
+      page.say("These points lie further from what was measured on the machine before than that was sure of: only what they show counts as "
+               "measured now, and intervals are wider. Are they of this machine, as healthy?");
   }
   add_skipped(page, fit.skipped);
   if (!fit.set_aside.empty()) {

@@ -226,3 +226,78 @@ TEST_CASE("points that cannot be fitted are counted with their reason", "[calibr
   CHECK(skipped(calibrate(stranger, {.system = "dgx-h100"}), "of no-such-box, not of dgx-h100") == 1);
   CHECK(skipped(calibrate(with(&Point::algorithm, Algorithm::pat)), "pat") == 1);
 }
+
+TEST_CASE("a point that agrees with a measured machine makes no answer about it less sure", "[calibrate]") {
+  struct Case {
+    std::string system;
+    int nodes;
+  };
+  for (const Case& one : {Case{"mi300x-8", 1}, Case{"dgx-a100", 1}, Case{"dgx-a100-hdr", 4}}) {
+    INFO(one.system);
+    const System before = load_system(one.system);
+    const auto ask = [&](const System& system, Collective op, double bytes) {
+      return predict(system, Operation{.collective = op, .bytes = Bytes::from_value(bytes), .ranks = 8 * one.nodes, .nodes = one.nodes});
+    };
+    Point p = one_point(one.system, Collective::all_reduce, 8, 1 << 30, 1.04e6 * ask(before, Collective::all_reduce, 1 << 30).seconds);
+    p.nodes = one.nodes;
+    p.library = std::string{name(before.library)};
+    const auto fitted_to = [&](double times) {
+      Point other = p;
+      other.seconds *= times;
+      return calibrate(points({other}), {.system = one.system});
+    };
+    const Calibration fit = fitted_to(1);
+    System after = before;
+    apply_calibration(after, fit);
+    for (const Collective op : four_operations)
+      for (const double bytes : {1024.0, 1048576.0, 1073741824.0}) {
+        INFO(name(op) << " " << bytes);
+        const Prediction old = ask(before, op, bytes), now = ask(after, op, bytes);
+        CHECK(now.basis == old.basis);
+        CHECK(now.high / now.seconds <= 1.001 * old.high / old.seconds);
+      }
+    CHECK_FALSE(fit.sets.front().contradicts);
+    CHECK(fitted_to(1.8).sets.front().contradicts);
+  }
+}
+
+TEST_CASE("times of MPI and verbs are no times of NCCL or RCCL", "[calibrate]") {
+  for (const char* system : {"oci-mi300x", "dgx-a100-hdr"})
+    for (const char* tool : {"osu", "perftest"}) {
+      Point p = one_point(system, Collective::send_recv, 1, 8, 2.1);
+      p.nodes = 2;
+      p.path = Path::nic;
+      Point good = one_point(system, Collective::all_reduce, 8, 1 << 28, 4000);
+      good.nodes = 4;
+      good.library = std::string{name(load_system(system).library)};
+      p.library = tool;
+      const Calibration fit = calibrate(points({p, good}), {.system = system});
+      CHECK(fit.points == 1);
+      CHECK(skipped(fit, "of MPI or verbs") == 1);
+    }
+}
+
+TEST_CASE("a machine without reduction in the switch has no constants of it to fit", "[calibrate]") {
+  const auto of_switch = [](const char* system) {
+    const Calibration fit = calibrate(points({one_point(system, Collective::all_gather, 8, 1 << 28, 1000)}), {.system = system});
+    const auto& all = fit.sets.front().fitted;
+    return std::any_of(all.begin(), all.end(), [](const FittedConstant& c) { return c.key.starts_with("nvls."); });
+  };
+  CHECK_FALSE(of_switch("dgx-a100"));
+  CHECK(of_switch("dgx-h100"));
+}
+
+TEST_CASE("rows that the host's launches hold say what a launch takes", "[calibrate]") {
+  const System system = load_system("dgx-a100");
+  std::vector<Point> rows;
+  for (const double bytes : {1024.0, 4096.0, 16384.0, 1e9}) {
+    Point p = one_point("dgx-a100", Collective::all_reduce, 8, bytes, 80);
+    p.launch.mode = LaunchMode::one_process;
+    if (bytes == 1e9) p.seconds = 1e-2;
+    rows.push_back(p);
+  }
+  const Calibration fit = calibrate(points(rows), {.system = "dgx-a100"});
+  CHECK(fit.host_held == 3);
+  CHECK(fit.points == 1);
+  CHECK(fit.host_launch == Approx(80e-6 / 8).epsilon(0.1));
+}

@@ -90,14 +90,14 @@ TEST_CASE("a written calibration predicts what the fit predicts", "[calibrate]")
 
 TEST_CASE("a calibration is of the operations it was fitted on, in memory and as a file", "[calibrate]") {
   const Folder folder;
-  const Calibration fit = fitted("dgx-h100", {.ops = {Collective::all_reduce}, .bytes = sizes(512, 1 << 29, 4)}, 70);
+  const Calibration fit = fitted("aws-p5", {.ops = {Collective::all_reduce}, .bytes = sizes(512, 1 << 29, 4)}, 70);
   REQUIRE(fit.sets[0].fitted_on.size() == 1);
-  CHECK(fit.sets[0].fitted_on[0].system == "dgx-h100");
+  CHECK(fit.sets[0].fitted_on[0].system == "aws-p5");
   CHECK(fit.sets[0].fitted_on[0].domain == 8);
   CHECK(fit.sets[0].fitted_on[0].measured == 1U << static_cast<unsigned>(Collective::all_reduce));
-  System applied = load_system("dgx-h100");
+  System applied = load_system("aws-p5");
   apply_calibration(applied, fit);
-  const System read = load_system("dgx-h100", {}, folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test")));
+  const System read = load_system("aws-p5", {}, folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test")));
   CHECK(read.constants.operations == applied.constants.operations);
   for (const System& s : {applied, read}) {
     const auto basis = [&](Collective op) {

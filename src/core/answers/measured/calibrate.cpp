@@ -347,6 +347,11 @@ CalibrationAnswer answer(const CalibrateRequest& asked) {
     out.warnings.push_back(fmt::format("the median error rises from {:.2f} to {:.2f} %: these points do not agree with each other or with the "
                                        "form; look at the residuals, and leave out what is doubtful",
                                        out.median_before, out.median_after));
+  if (const int held = out.made.host_held; held > out.made.points)
+    out.warnings.push_back(
+        fmt::format("{} of {} points take what the host takes to launch, some {:.3g} us on a GPU by them, and are not fitted; "
+                    "where the machine's own file does not say `host_launch:`, launches of the other points are fitted as the GPUs'",
+                    held, held + out.made.points, 1e6 * out.made.host_launch));
   out.guessed_system = guessed;
   if (!system.empty()) out.system = {system, r.system.overrides, out.yaml("fitted", today())};
   return out;
