@@ -59,7 +59,11 @@ class CalibrationReader {
     in.finish();
   }
 
+  /// Whether a part, of that generation and transport, can be of the machine; empty: all can.
+  std::function<bool(const CalibratedPart& part, std::string_view generation, std::string_view transport)> suits;
+
   std::string name, source;
+  bool is_foreign = false;  ///< a part of it does not suit
   std::vector<std::string> systems;
   bool assumed = false;
   std::vector<CalibratedPart> parts;
@@ -77,8 +81,8 @@ class CalibrationReader {
     const std::string library = in.one_of("library", std::span{library_names}.first(library_names.size() - 1));  // all but `other`
     for (std::size_t i = 0; i + 1 < library_names.size(); ++i)
       if (library_names[i] == library) part.library = static_cast<Library>(i);
-    in.one_of("generation", generation_names);
-    in.name("transport");
+    const std::string generation = in.one_of("generation", generation_names);
+    const std::string transport = in.name("transport");
     for (const std::string_view key : {"residuals", "deviations"})  // for people
       if (const SpecNode* node = in.take(key); node != nullptr && node->kind != SpecNode::Kind::map)
         in.fault(*node, key, "is not a map", "write `key: value` lines, or leave it out");
@@ -93,6 +97,13 @@ class CalibrationReader {
     const SpecNode* constants = in.take("constants", true);
     const SpecNode* intervals = in.take("intervals");
     if (constants == nullptr || kind.empty()) return;
+    if (suits && !suits(part, generation, transport)) {
+      const Constants before = c_;
+      read_constants(*constants, in.path_of("constants"), part.set);  // for its faults
+      c_ = before;
+      is_foreign = true;
+      return;
+    }
     read_constants(*constants, in.path_of("constants"), part.set);
     part.whole = part.set != ConstantSet::compute || constants->find("gemm") != nullptr;
     if (intervals != nullptr) {
@@ -291,11 +302,31 @@ void load_constants(System& system, SpecStore& library, std::string_view calibra
 
   bool own_board = false;    // the PCIe box is the measured one, or extends it
   bool known_board = false;  // the measured one itself, its board's rates as they were
+  const bool over_pcie = is_over_pcie(system);
+  // a shipped one is asked for by the name of what it is of
+  const bool own_file = is_path(calibration) || calibration.find('\n') != std::string_view::npos;
+  const auto suits = [&](const CalibratedPart& part, std::string_view generation, std::string_view transport) {
+    if (part.library != Library::other && part.library != system.library) return false;
+    if (part.set == ConstantSet::pcie) return over_pcie;
+    if (part.set != ConstantSet::transport)
+      return (part.set != ConstantSet::scale_up || !over_pcie) && (generation.empty() || generation == name(system.gpu.generation));
+    const Tier* const nic = system.tier(TierRole::nic);
+    if (nic == nullptr || transport.empty()) return nic != nullptr;
+    const Transport& own = nic->transport;
+    const std::string other{transport};
+    return own.family() == transport || own.relative == transport || library.find("transports", other).empty() ||
+           load_transport(other).relative == own.family();
+  };
   const auto apply = [&](const SpecNode& tree, bool by_hand, bool of_transport = false) {
     CalibrationReader reader(tree, c, faults);
+    if (by_hand && own_file) reader.suits = suits;
     of_transport ? reader.read_transport() : reader.read();
     // a file given by hand applies to this machine unless it names others
     const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
+    if (reader.parts.empty() && reader.is_foreign && !altered.inside && !altered.outside)
+      throw RequestError(fmt::format("calibration {}: it was fitted to {}, and nothing of it can be of {} ({} GPUs, {})", reader.name,
+                                     reader.systems.empty() ? "other machines" : joined(reader.systems), system.name,
+                                     name(system.gpu.generation), name(system.library)));
     for (const CalibratedPart& part : reader.parts) {
       const MeasuredOperations shown = measured_operations_of(part.fitted_on, system.name, system.domain, by_hand && reader.systems.empty());
       const auto read_into = [&](std::string& its_name, std::string& its_source, Basis& its_basis, bool measured_here) {
@@ -348,7 +379,6 @@ void load_constants(System& system, SpecStore& library, std::string_view calibra
     const SpecNode* its = tree.find("transport");
     return its != nullptr && its->text == transport.family().view();
   };
-  const bool over_pcie = is_over_pcie(system);
   const auto shipped = [&](const std::string& name) {
     if (library.find("calibrations", name).empty()) return;
     apply(library.resolve("calibrations", name), false);

@@ -127,6 +127,21 @@ TEST_CASE("what was measured on relatives stays measured when one operation of a
   CHECK(load_system("runpod-a100-pair", {}, "none").constants.operations == MeasuredOperations{});
 }
 
+TEST_CASE("a calibration of another kind of machine is refused with both names", "[calibrate]") {
+  const Folder folder;
+  const Calibration fit = fitted("dgx-h100", {.ops = {Collective::all_gather}, .ranks = {8}, .bytes = {2048}}, 72);
+  const std::string file = folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test"));
+  for (const char* other : {"mi300x-8", "dgx-a100", "l40s-pcie"}) {
+    const Outcome outcome = outcome_of([&] { (void)load_system(other, {}, file); });
+    INFO(outcome.text);
+    CHECK(outcome.refused());
+    CHECK((outcome.says("fitted to dgx-h100") && outcome.says(other)));
+  }
+  CHECK(load_system("aws-p5", {}, file).constants.basis == Basis::sibling);
+  CHECK(load_system("dgx-h100", std::vector<std::string>{"gpu=b200-sxm", "nvlink.link=nvlink-5"}, file).constants.name != "mine");
+  CHECK(load_system("dgx-b200", {}, "scale-up-hopper").constants.name == "scale-up-hopper");  // asked for by the name of what it is of
+}
+
 TEST_CASE("a machine described in a file is calibrated under its own name", "[calibrate]") {
   const Folder folder;
   const std::string box = folder.write("somewhere/box.yaml", "extends: dgx-h100\nname: my-box\n");

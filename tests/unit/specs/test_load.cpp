@@ -131,7 +131,9 @@ TEST_CASE("every shipped calibration can be asked for by name", "[specs]") {
     CHECK((c.basis != Basis::datasheet || c.transport_basis != Basis::datasheet));
     CHECK(c.smallest < c.largest);
     const std::string path = (data_directory() / "calibrations" / (name + ".yaml")).string();
-    CHECK(load_system("dgx-h100", {}, path).constants.name == c.name);
+    std::string called;
+    const Outcome by_path = outcome_of([&] { called = load_system("dgx-h100", {}, path).constants.name; });
+    CHECK((called == c.name || by_path.says("nothing of it can be of dgx-h100")));  // a file of other machines
   }
 }
 
