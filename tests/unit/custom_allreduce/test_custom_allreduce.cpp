@@ -424,6 +424,8 @@ TEST_CASE("GPUs of AMD run engines' kernels over peers' memory, by ranks and siz
     CAPTURE(system);
     CHECK(kernel(system, 8, 64 * KiB_, L::vllm) == K::pull_one_shot);
     CHECK(kernel(system, 8, 1 * MiB_, L::vllm) == K::pull_two_shot);
+    CHECK(kernel(system, 8, 64 * KiB_, L::vllm, "0.8.2") == K::library);  // before pull request 14125
+    CHECK(kernel(system, 8, 64 * KiB_, L::vllm, "0.8.3") == K::pull_one_shot);
     CHECK(kernel(system, 8, 8 * MiB_, L::vllm) == K::library);
     CHECK(kernel(system, 8, 8 * MiB_, L::sglang, "0.5.5") == K::pull_two_shot);
     CHECK(kernel(system, 8, 1 * MiB_, L::sglang, "0.5.6") == K::push_two_shot);
