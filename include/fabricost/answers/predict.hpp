@@ -42,6 +42,8 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 
 /// Whether NCCL is named, or a release of it, not an engine.
 [[nodiscard]] constexpr bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none; }
+/// No engine, and RCCL by its name: its releases are counted below zero, -2022 as 2.22, and -1 is any.
+[[nodiscard]] constexpr bool is_rccl(const Inference& library) { return is_nccl(library) && library.version < 0; }
 /// Whether a release of NCCL is named.
 [[nodiscard]] constexpr bool is_release(const Inference& library) { return is_nccl(library) && library.version > 0; }
 
@@ -84,7 +86,8 @@ template <class R>
 inline constexpr auto ask_library = asks(&R::library, "library", "--library", "ENGINE",
                                          "Engine whose all_reduce runs: vllm, sglang, trtllm,\nflashinfer, aiter or torch_symmetric,\n"
                                          "vllm=0.14.0 for a version; or the NCCL release, as\n"
-                                         "nccl-2.18: its choices, and its costs inside a domain");
+                                         "nccl-2.18: its choices, and its costs inside a domain;\n"
+                                         "rccl-2.22: what RCCL of then waits for between nodes");
 template <class R>
 inline constexpr auto ask_launch = asks(&R::launch, "launch", "--launch", "HOW",
                                         "Launch: graph (the GPUs' time, default); queued (call after\n"
@@ -98,6 +101,9 @@ inline constexpr auto ask_pxn = asks(&R::pxn, "pxn", "--no-pxn", "", "PXN off: m
 /// 18 of NCCL 2.18.
 [[nodiscard]] constexpr int release_of(const Inference& library) { return library.version / 1000 % 1000; }
 
+/// Before a machine is loaded: an older release of RCCL runs over the transport that its network's names as `older` (data/transports).
+void turn_to_library(Machine& system, std::vector<std::string>& overrides, const std::string& calibration,
+                     const std::optional<Inference>& library);
 /// The machine as a question's library finds it: with that release of NCCL. \throws Refusal where it runs another library
 [[nodiscard]] std::shared_ptr<const System> with_library(std::shared_ptr<const System> system, const std::optional<Inference>& library);
 
@@ -165,9 +171,11 @@ inline constexpr auto ask_tier_override = asks(&R::overrides, "", "--set", "PATH
                                                "Override one value of the system, repeatable:\n"
                                                "<overrides=tiers.nic.bandwidth=\"25 GB/s per direction\">");
 template <class R>
-inline constexpr auto ask_path = asks(
-    &R::path, "path", "--path", "PATH",
-    "send_recv: gpu-gpu (default) nic gpu-host;\nto-gpu from-gpu both-ways for one direction or\nboth at once of the last", false, true);
+inline constexpr auto ask_path = asks(&R::path, "path", "--path", "PATH",
+                                      "send_recv: gpu-gpu (default) nic; copies between a\n"
+                                      "GPU and its host: gpu-host, to-gpu or from-gpu for\n"
+                                      "one direction, both-ways for both at once",
+                                      false, true);
 template <class R>
 inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::size, {}, "SIZE",
                                        "Message size as nccl-tests counts it: 256MiB, 1GB;\na plain number is bytes", false, true);

@@ -255,7 +255,11 @@ FABRICOST_BODY Levels levels_of(const System& system, int ranks, int nodes) {
   if (ranks > most || nodes > most / per_node)
     throw RequestError("more than " + std::to_string(most) + " ranks, of which no machine is near; take fewer ranks or nodes");
   if (ranks < 0 || nodes < 0) throw RequestError("ranks and nodes must not be negative");
-  if (nodes == 0) nodes = ranks == 0 ? std::max(1, system.domain / per_node) : (ranks + per_node - 1) / per_node;
+  // one domain, or all nodes of a machine whose domains are single GPUs
+  if (nodes == 0)
+    nodes = ranks > 0           ? (ranks + per_node - 1) / per_node
+            : system.domain > 1 ? std::max(1, system.domain / per_node)
+                                : std::max(1, system.nodes);
   if (ranks == 0) ranks = nodes * per_node;
   if (ranks > nodes * per_node)
     throw RequestError(std::to_string(ranks) + " ranks do not fit on " + std::to_string(nodes) + (nodes == 1 ? " node of " : " nodes of ") +

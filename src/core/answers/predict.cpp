@@ -165,8 +165,14 @@ Inference engine_named(std::string_view text, std::string_view named) {
                                      prior::ways::known_until, name(newest_tuner)));
     return out;
   }
-  if (text.starts_with("rccl"))
-    throw RequestError(fmt::format("{}: releases of RCCL make no difference here: leave it out, machines of AMD run RCCL", named));
+  constexpr std::string_view rccl = "rccl";
+  if (text == rccl || (text.starts_with(rccl) && (text[rccl.size()] == '-' || text[rccl.size()] == '='))) {
+    const int version = text == rccl ? 1000 : version_number(text.substr(rccl.size() + 1));
+    if (out.from_host || (text != rccl && version / 1000000 != 2))
+      throw RequestError(fmt::format("{}: \"{}\" is no version of RCCL; write it as in rccl-2.22", named, text));
+    out.version = -version / 1000;
+    return out;
+  }
   const auto equals = text.find('=');
   const std::string_view engine = text.substr(0, equals);
   const auto library = parse_inference_library(engine);
@@ -200,8 +206,35 @@ Operation operation_of(std::optional<Collective> collective, DataType dtype, std
   return out;
 }
 
+namespace {
+[[nodiscard]] std::optional<std::string> override_of_library(const System& system, const std::optional<Inference>& library) {
+  const Tier* const nic = system.tier(TierRole::nic);
+  if (!library || !is_rccl(*library) || nic == nullptr || system.library != Library::rccl) return std::nullopt;
+  const int release = -library->version;
+  if (release == 1 || release > nic->transport.older_until) return std::nullopt;
+  return fmt::format("tiers.{}.transport={}", nic->name.view(), nic->transport.older.view());
+}
+}  // namespace
+
+void turn_to_library(Machine& system, std::vector<std::string>& overrides, const std::string& calibration,
+                     const std::optional<Inference>& library) {
+  if (!library || !is_rccl(*library) || system.name.empty()) return;
+  auto older = override_of_library(*system.get(overrides, KernelSets::none(), calibration), library);
+  if (!older) return;
+  overrides.push_back(*std::move(older));
+  system.value = nullptr;  // read again
+}
+
 std::shared_ptr<const System> with_library(std::shared_ptr<const System> system, const std::optional<Inference>& library) {
   if (!library || !is_nccl(*library)) return system;
+  if (is_rccl(*library)) {
+    if (system->library != Library::rccl)
+      throw Refusal(fmt::format("<library=rccl>: {} runs {}", system->name, library_names[static_cast<std::size_t>(system->library)]));
+    if (const auto older = override_of_library(*system, library))
+      throw Refusal(fmt::format("<library=rccl-2.{}>: between nodes it runs another transport; write <overrides={}>",
+                                -library->version % 1000, *older));
+    return system;
+  }
   if (system->library != Library::nccl)
     throw Refusal(fmt::format("<library=nccl>: {} runs {}", system->name, library_names[static_cast<std::size_t>(system->library)]));
   if (!is_release(*library)) return system;
@@ -372,12 +405,13 @@ struct LoadedRequest {
   Operation operation;
   Choice choice;
 };
-[[nodiscard]] LoadedRequest loaded(const PredictRequest& r) {
+[[nodiscard]] LoadedRequest loaded(PredictRequest r) {
   LoadedRequest out{.system = nullptr, .operation = operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
   need_machine(r.system);
   if (!r.bytes) refuse_without_size(r.system, r.overrides, r.calibration);
   out.operation.bytes = *r.bytes;
   check_ranges(r);
+  turn_to_library(r.system, r.overrides, r.calibration, r.library);
   // the cost of a call from Python is stored beside the engines' kernels
   const bool engine = r.library && !is_nccl(*r.library);
   const KernelSets kernels{.compute = r.fused_norm, .custom = engine || out.choice.inference.from_host || r.symmetric, .moe = false};

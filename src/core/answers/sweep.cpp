@@ -97,7 +97,10 @@ namespace {
 [[nodiscard]] std::shared_ptr<const System> machine_of(const CallOnCounts& r, const Choice& choice) {
   const bool own_kernels = choice.inference.library != InferenceLibrary::none || choice.inference.from_host || r.symmetric;
   const KernelSets kernels{.compute = false, .custom = own_kernels, .moe = false};
-  auto out = with_library(r.system.get(r.overrides, kernels, r.calibration), r.library);
+  Machine system = r.system;
+  std::vector<std::string> overrides = r.overrides;
+  turn_to_library(system, overrides, r.calibration, r.library);
+  auto out = with_library(system.get(overrides, kernels, r.calibration), r.library);
   check_call(*out, choice, *r.operation, r.dtype);
   return out;
 }

@@ -211,10 +211,12 @@ std::vector<std::string> assumptions(const System& system, const Prediction& p) 
     out.push_back(fmt::format("a buffer of {} is there, and a GPU's memory is {}", size_text(p.operation.bytes),
                               size_text(Bytes::from_value(memory))));
   const CallLaunch launch = p.made_from.choice.launch;
-  if (is_launched_by_host(launch) && p.made_from.host.seconds() <= 0 && p.moves())
+  const bool idle_module = launch.mode == LaunchMode::xla && inside.library != Library::rccl;
+  if ((idle_module || (is_launched_by_host(launch) && p.made_from.host.seconds() <= 0)) && p.moves())
     out.push_back(fmt::format("launch {} adds nothing here: {}", name(launch.mode),
-                              inside.domains() > 1 ? "what is known of messages between domains was measured with a process per GPU"
-                                                   : "of this library's launches none was measured"));
+                              inside.domains() > 1 && !idle_module
+                                  ? "what is known of messages between domains was measured with a process per GPU"
+                                  : "of this library's launches none was measured"));
   if (const Ways& w = p.made_from.choice.ways; w.gin || w.put != Put::none)
     out.push_back("a put starts and is posted as between two GB200s, each over a NIC of 400 Gbit/s: no other machine was measured");
   if (p.made_from.choice.ways.relay)

@@ -127,6 +127,36 @@ TEST_CASE("a launch that adds nothing, between domains or with a library of whic
   r.system = {"b60-pcie"};
   REQUIRE_FALSE(answer(r).assumed.empty());
   CHECK(answer(r).assumed[0].starts_with("launch one_process adds nothing here"));
+  r.launch = LaunchMode::xla;
+  r.system = {"tpu-v5p-cube"};
+  CHECK(answer(r).assumed.back().starts_with("launch xla adds nothing here"));
+}
+
+TEST_CASE("an older release of RCCL runs over the transport that its network names, a newer one over its own", "[answers]") {
+  const auto seconds = [](const char* library, const std::vector<std::string>& overrides = {}) {
+    PredictRequest r;
+    r.operation = Collective::all_reduce;
+    r.bytes = units::KiB(64);
+    r.nodes = 2;
+    r.system = {"mi300x-8"};
+    r.overrides = overrides;
+    if (*library != '\0') r.library = engine_named(library, "library");
+    return answer(r).seconds;
+  };
+  CHECK(seconds("rccl-2.22") == seconds("", {"nic.transport=rccl-roce-rocm6"}));
+  CHECK(seconds("rccl-2.22.3") == seconds("rccl-2.22"));
+  CHECK(seconds("rccl-2.27") == seconds(""));
+  CHECK(seconds("rccl") == seconds(""));
+  PredictRequest r = all_reduce;  // of a machine of NVIDIA's
+  r.library = engine_named("rccl-2.22", "library");
+  CHECK_THROWS_AS(answer(r), RequestError);
+  CHECK_THROWS_AS(engine_named("rccl-fast", "library"), RequestError);
+}
+
+TEST_CASE("a machine whose domains are single GPUs answers for its nodes", "[answers]") {
+  PredictRequest r = all_reduce;
+  r.system = {"dgx-spark-pair"};
+  CHECK(answer(r).ranks == 2);
 }
 
 TEST_CASE("a put posted by the GPU is refused on a cloud's own network cards and says elsewhere on what it rests") {
