@@ -134,7 +134,7 @@ FABRICOST_BODY MoePrediction predict(const System& system, const MoeQuestion& q)
   out.placement = place_experts(ranks, system.domain);
   out.nodes = (ranks + system.gpus_per_node - 1) / system.gpus_per_node;
   if (detail::stays_inside(q.kernel) && out.placement.domains() > 1)
-    throw RequestError(system.name + ": " + std::string{name(q.kernel)} + " stays inside one NVLink domain, here " +
+    throw RequestError(system.name + ": " + std::string{name(q.kernel)} + " stays inside one scale-up domain, here " +
                        std::to_string(system.domain) + " GPUs; take fewer ranks or another implementation");
   if (q.gate.experts % ranks != 0)
     throw RequestError(std::to_string(q.gate.experts) + " experts do not divide over " + std::to_string(ranks) +

@@ -49,13 +49,19 @@ struct Option {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> earlier_names{
     {{"show", "machine"}, {"systems", "machine"}, {"models", "model"}}};
 
+/// A range of sizes is --size of sweep, too, as of predict.
+[[nodiscard]] Words sweep_words(Words words) {
+  if (has_several(words, {"--size"})) found(words, {"--size"})->replace(0, std::string_view{"--size"}.size(), "--sizes");
+  return words;
+}
+
 [[nodiscard]] Words predict_words(Words words) {
   if (const auto explain = found(words, {"--explain"}); explain != words.end()) {
     words.erase(explain);
     words.front() = "explain";
   } else if (has_several(words, {"--size"})) {
     words.front() = "sweep";
-    found(words, {"--size"})->replace(0, std::string_view{"--size"}.size(), "--sizes");
+    return sweep_words(std::move(words));
   } else if (has_several(words, {"--nodes", "-n", "--ranks", "--gpus"})) {
     words.front() = "sweep";
   }
@@ -103,6 +109,7 @@ Words as_commands(Words words) {
     words.insert(words.begin(), "plan");
   }
   if (command == "predict") return predict_words(std::move(words));
+  if (command == "sweep") return sweep_words(std::move(words));
   if (command == "plan") return plan_words(std::move(words));
   if (command == "compare") return compare_words(std::move(words));
   if (command == "cost" && second == "failures") {

@@ -79,7 +79,7 @@ struct Causes {
   if (across && exchange && !tapered && nic != nullptr && nic->lost > 0 && f.all_to_all_taper < 1)
     add("the fullest of the NICs left carries more than its even part");
   if (context.line().transfer(context.operation().bytes.value()) == TermKind::kernels)
-    add("the channels of NCCL's kernels carry no more, whatever the links could");
+    add(fmt::format("the channels of {}'s kernels carry no more, whatever the links could", f.library == Library::rccl ? "RCCL" : "NCCL"));
   else if (wire >= naive)
     add("links reach only a part of their datasheet rate");
   else if (context.line().latency > 0 && context.line().overlap != 1)

@@ -45,6 +45,8 @@ std::string tapers(const System& system) {
     if (tier.shared_by > 1)
       out += wrapped("  ", fmt::format("{}: {} {} share one link upward.", tier.name.view(), tier.shared_by,
                                        tier.role == TierRole::nic ? "NICs" : "GPUs"));
+    if (const Bandwidth slot = tier.slot_bandwidth; slot > Bandwidth{} && slot < tier.bandwidth.value)
+      out += wrapped("  ", fmt::format("{}: its slot, {}, carries {} of payload.", tier.name.view(), tier.slot, rate_text(slot)));
     if (tier.oversubscription > 1)
       out += wrapped("  ", fmt::format("{} is oversubscribed {:.4g}:1: 1/{:.4g} of what enters its {} from below can leave them upwards.",
                                        tier.name.view(), tier.oversubscription, tier.oversubscription,
@@ -62,7 +64,8 @@ std::string headline(const System& system) {
                 tier->name.view(), rate_text(tier->aggregate() * 2.0), tier->endpoints, rate_text(tier->aggregate()),
                 rate_text(tier->bisection())));
   if (const Tier* nic = system.tier(TierRole::nic); nic != nullptr) {
-    const Bandwidth share = nic->bandwidth.value * (static_cast<double>(nic->endpoints) / system.gpus_per_node);
+    const Bandwidth slot = nic->slot_bandwidth, one = slot > Bandwidth{} ? std::min(slot, nic->bandwidth.value) : nic->bandwidth.value;
+    const Bandwidth share = one * (static_cast<double>(nic->endpoints) / system.gpus_per_node);
     const double ratio = tier->bandwidth.value / share;
     out += wrapped("  ", fmt::format("{} over {}: {:.3g} times, {} against {} a GPU, one way.", tier->name.view(), nic->name.view(), ratio,
                                      rate_text(tier->bandwidth.value), rate_text(share)));

@@ -168,7 +168,7 @@ constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
   if (product > gpus || gpus % product != 0 || (open == nullptr && product != gpus))
     throw Refusal(shown + ": its sizes multiply to " + (product > gpus ? "more than " : "") +
                   std::to_string(std::min<long long>(product, gpus)) + ", there are " + std::to_string(gpus) +
-                  " GPUs; leave one axis without a size to take what is left");
+                  " GPUs; take as many with <nodes>, or leave one axis without a size to take what is left");
   int stride = 1;
   for (Axis& axis : axes) {
     if (axis.size == 0) axis.size = static_cast<int>(gpus / product);

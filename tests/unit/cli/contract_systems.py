@@ -12,6 +12,11 @@ class Systems(Contract):
             scale_up = next(t for t in tiers if t["name"] not in ("l2", "hbm"))
             self.assertAlmostEqual(2e-3 * scale_up["aggregate_GBps"] / published, 1, delta=0.006, msg=name)
 
+    def test_a_slot_that_is_narrower_than_its_nic_is_said(self):
+        text = self.fine("show", "mi300x", "--set", "nic.slot=pcie-4")
+        self.assertIn("nic: its slot, pcie-4, carries 28.81 GB/s of payload.", text)
+        self.assertNotIn("its slot", self.fine("show", "mi300x"))
+
     def test_names_that_people_type_find_their_machine(self):
         for typed, name in {"vr200": "vera-rubin-nvl72", "VR200_NVL72": "vera-rubin-nvl72", "rubin-ultra": "kyber-nvl576",
                             "nvl144": "kyber-nvl576", "rubin-nvl8": "hgx-rubin-nvl8", "gb200": "gb200-nvl72", "gb300": "gb300-nvl72",
