@@ -282,7 +282,7 @@ void note_silence(Diagnosis& out, const Context& c) {
   if (c.info.messages > 0 && c.info.net.empty() && c.nodes() > 1)
     out.notes.push_back("no \"via NET/...\" line: which adapters carry the channels is not said");
   if (c.info.messages > 0 && c.info.channels == 0) out.notes.push_back("the number of channels is not said");
-  if (!c.curve.empty() || !c.sizes.empty()) return;
+  if (!c.curve.empty() || !c.sizes.empty() || c.unplaced) return;
   if (c.steps.empty()) {
     out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
     return;

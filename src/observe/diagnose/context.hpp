@@ -98,6 +98,7 @@ struct Context {
   std::vector<Shown> curve;  ///< of the table with the most sizes, by size
   std::string test;          ///< its operation as named in the log; empty: not stated
   bool transfers = false;    ///< the curve is of messages between two ends, not of a collective
+  bool unplaced = false;     ///< times of collectives, and nothing says on which machine
   std::optional<System> system;
   bool guessed = false;
   std::vector<DiagnosedSize> sizes;

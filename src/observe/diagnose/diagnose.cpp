@@ -398,6 +398,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
       if (c.impossible.believed()) set_damaged_aside(points, c, doubt, out.notes);
       if (runs.empty()) c.curve = diagnosis::transfers_of(points.points);
       c.transfers = !c.curve.empty() && runs.empty();
+      c.unplaced = runs.empty() && c.curve.empty() && !points.points.empty() && machine.system.empty();
       if (!machine.system.empty() && c.contradiction.empty())
         c.sizes = compare(points, request, !c.faster_than_without_sharp.empty(), out.notes);
     }

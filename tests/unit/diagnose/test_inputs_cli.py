@@ -360,5 +360,11 @@ def test_against(folder):
     refused(bad, "--against", os.path.join(folder, "none.log"), saying=["there is no such file"])
 
 
+def test_times_of_a_collective_without_a_machine_ask_for_it(folder):
+    log = put(folder, "osu.log", "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n4  9.10\n1048576  410.20\n")
+    assert "say which with --system" in found(log)["verdict"]
+    assert "--system" not in found(log, "--system", "mi300x", "--ranks", "16", "--nodes", "2")["verdict"]
+
+
 if __name__ == "__main__":
     run_tests(globals())

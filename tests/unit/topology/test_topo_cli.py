@@ -67,5 +67,14 @@ def test_links_alone_do_not_contradict_the_compared_machine(folder):
     assert answer["gpu"] == "h100-sxm" and any("GPUs: h100-sxm here" in one for one in answer["differences"]), answer
 
 
+def test_a_part_of_the_compared_mesh_has_its_gpus(folder):
+    names = "".join(f"{f'GPU{i}':13}" for i in range(4))
+    rows = "".join(f"GPU{i}   " + "".join(f"{'0' if i == j else 'XGMI':13}" for j in range(4)) + "\n" for i in range(4))
+    head = "=== ROCm System Management Interface ===\n=== Link Type between two GPUs ===\n       "
+    topo = in_folder(folder, "rocm.txt", head + names + "\n" + rows + "=== End of ROCm SMI Log ===\n")
+    assert json.loads(works("topo", topo, "--compare", "mi300x", "--json"))["gpu"] == "mi300x"
+    assert json.loads(works("topo", topo, "--json"))["gpu"] != "mi300x"
+
+
 if __name__ == "__main__":
     run_tests(globals())

@@ -195,6 +195,10 @@ class SystemText {
     const bool by_links = is_unnamed() && t_.instance.empty() && t_.gpus.front().compute == 0 && t_.links_stated;
     if (!by_links || likely_ == nullptr || likely_->gpu.name == model.gpu || likely_->gpu.vendor != t_.vendor) return model;
     const int links = t_.links_per_gpu();
+    const Tier* joins = likely_->tier(TierRole::scale_up);
+    const auto seen = static_cast<int>(t_.gpus.size());
+    if (joins != nullptr && joins->kind == TierKind::full_mesh && links == seen - 1 && seen > 1 && seen < likely_->gpus_per_node)
+      return {likely_->gpu.name, fmt::format("a full mesh of {} GPUs, as a part of {} has", seen, likely_->name)};
     if (links == 0 || likely_->gpu.scale_up_links != links) return model;
     return {likely_->gpu.name, fmt::format("{} direct links per GPU, as those of {} have, and {} too", links, likely_->name, model.gpu)};
   }
