@@ -70,7 +70,7 @@ struct Direct : AllPairs {
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
     return is_exchange(op) || gathers_or_scatters(op) ? nullptr : "direct exists for all_to_all, send_recv, all_gather and reduce_scatter";
   }
-  [[nodiscard]] static constexpr bool exchanges_at_once(Collective, int /*level*/) { return true; }
+  [[nodiscard]] static constexpr bool exchanges_at_once(Collective op, int /*level*/) { return op != Collective::send_recv; }
 
   static void add_phases(Schedule& out, const Connectivity&) { add_exchange(out, 0, false); }
 };

@@ -158,7 +158,7 @@ FABRICOST_BODY Label slot_tier(const FirstTiers& first) { return first.pcie() !=
 
 /// Rates are the minimum along the path: the NICs, their slots, the GPUs' own links, the ports to the
 /// processor.
-/// \param pair one rank of each domain sends: it has a NIC to itself \return rate that reaches the NICs over their own, at most 1
+/// \param pair one rank of each domain sends, over its own NICs \return rate that reaches the NICs over their own, at most 1
 FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const FirstTiers& first, bool pair) {
   const Tier* nic = first[TierRole::nic];
   if (nic == nullptr)
@@ -168,13 +168,14 @@ FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const First
   };
   const double per_device = tables_of(f.tuner).network_channels[tuner_generation(f.generation)];
   const NicsLeft left = nics_left(of_ranks(devices_of(*nic)), of_ranks(nic->endpoints), f.local(), per_device);
-  f.nics = left.carrying;
+  const double senders = pair ? 1 : f.local();
+  f.nics = pair ? std::max(1.0, std::floor(left.carrying / f.local())) : left.carrying;
   if (!pair) f.all_to_all_taper = left.exchanges;
   const Tier* const leaf = first[TierRole::network];
   const double port = leaf != nullptr ? 1 / port_slowdown(nic->bandwidth.value.value(), *leaf) : 1;
   const double sent = f.nics * nic->bandwidth.value.value() / nic->shared_by * port;
   const NicWay way = nic_way(*nic, first.pcie(), first[TierRole::c2c]);
-  const double reached = way.rate(f.local(), f.nics);
+  const double reached = way.rate(senders, f.nics);
   f.outer_rate = std::min(sent, reached);
   if (port < 1) f.nic_limit_tier = leaf->name;
   if (reached < sent)
@@ -206,13 +207,14 @@ FABRICOST_BODY void bound_by_host_memory(Fabric& f, const System& system, const 
 /// What leaves a GPU is read from its memory while what arrives is written to it: one way, a GPU's links and its share of the NICs carry
 /// together no more than half of what the memory moves, and the faster of the two yields. NCCL's planning rates stay those of the links,
 /// which are all that it looks at.
-FABRICOST_BODY void bound_by_memory(Fabric& f, double memory) {
+/// \param senders ranks of a domain that send to others
+FABRICOST_BODY void bound_by_memory(Fabric& f, double memory, double senders) {
   if (!(memory > 0)) return;
   const double most = memory / 2, inside = f.local() <= 1 ? 0 : f.over_pcie ? f.pcie_rate : f.inner_rate;
-  const double across = std::min(f.outer_rate / f.local(), std::max(most / 2, most - inside));
-  if (across < f.outer_rate / f.local()) {
+  const double across = std::min(f.outer_rate / senders, std::max(most / 2, most - inside));
+  if (across < f.outer_rate / senders) {
     f.nic_limit_tier = Label{"hbm"};
-    f.outer_rate = across * f.local();
+    f.outer_rate = across * senders;
   }
   if (inside > most - across) f.inner_limit_tier = Label{"hbm"};
   for (double* const rate : {&f.inner_rate, &f.full_rate, &f.pcie_rate, &f.pcie_carried, &f.pcie_exchanged})
@@ -319,7 +321,7 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
     detail::describe_network(f, system, *nic, reached, f.nics / (devices_of(*nic) * system.nodes_per_domain()));
     detail::bound_by_host_memory(f, system, *nic);
   }
-  if (!is_host_copy(op)) detail::bound_by_memory(f, system.gpu.hbm_bandwidth.value.value());
+  if (!is_host_copy(op)) detail::bound_by_memory(f, system.gpu.hbm_bandwidth.value.value(), pair ? 1 : f.local());
   const bool nic_is_sound = nic == nullptr || nic->bandwidth.value.value() <= detail::max_link_rate;  // a slot may hold it back
   if (!nic_is_sound || !detail::is_sound(f, scale_up, system.domain)) [[unlikely]]
     detail::refuse_unsound(system);

@@ -22,7 +22,7 @@ struct Fabric : Connectivity {
   double inner_exchanges = 1;  ///< share of inner_rate that a tapered second switch stage, or PCIe links that GPUs share, leave to an all-to-all
   double outer_rate = 0;       ///< one way, summed over the NICs a domain uses; 0 on one domain
   double outer_latency_shift = 0;    ///< difference to the fitted latency, per network step
-  double nics = 1;             ///< used by one domain
+  double nics = 1;             ///< used by one domain; of a send_recv, by the rank that sends to another
   double ring_taper = 1;       ///< taper of the network for rings and trees: share of outer_rate they can use
   double all_to_all_taper = 1;  ///< share of outer_rate that an all-to-all can use: the network's taper and lost NICs (predict/lost_nics.hpp)
   Label inner_tier;            ///< of the domain's links; empty when there are none

@@ -71,25 +71,24 @@ FABRICOST_BODY double at_full_rate(double rate, const Schedule& schedule, const 
 }
 
 FABRICOST_BODY double send_link_rate(const Fabric& fabric, const TransportConstants& t, double path) {
-  return t.form.send_recv_efficiency * path * fabric.outer_rate / fabric.local();
+  return t.form.send_recv_efficiency * path * fabric.outer_rate * fabric.ring_taper;
 }
 
 FABRICOST_BODY double send_channels(const Fabric& fabric) {
   const TunerTables& k = tables_of(fabric.tuner);
   constexpr double batch = 8;  // peers that one round of a channel serves
-  const double nics = std::max(1.0, fabric.nics / fabric.local());  // of one GPU
   const double ranks = std::max<double>(fabric.communicator, fabric.ranks());
-  const double devices = nics * std::max(1.0, ranks / fabric.domains());
+  const double devices = fabric.nics * std::max(1.0, ranks / fabric.domains());
   const double all = std::min(k.split_to, k.running_factor * k.network_channels[tuner_generation(fabric.generation)] * devices);
   const bool by_rate = k.send_channel_rate > 0;
   const double rounds = by_rate ? std::ceil(ranks / batch) : ranks / 4;
-  double each = by_rate ? std::exp2(std::ceil(std::log2(std::max(nics, std::ceil(fabric.outer_rate / fabric.local() / k.send_channel_rate))))) : 2;
+  double each = by_rate ? std::exp2(std::ceil(std::log2(std::max(fabric.nics, std::ceil(fabric.outer_rate / k.send_channel_rate))))) : 2;
   while (each > 1 && each * rounds > all) each /= 2;
-  return by_rate ? each : std::max(nics, each);
+  return by_rate ? each : std::max(fabric.nics, each);
 }
 
 FABRICOST_BODY double send_kernel_rate(const Fabric& fabric, const TransportConstants& t) {
-  return send_channels(fabric) * t.send_channel;
+  return fabric.library == Library::nccl ? send_channels(fabric) * t.send_channel : 1e30;
 }
 
 FABRICOST_BODY Crossing crossing(const Schedule& schedule, Protocol protocol) {

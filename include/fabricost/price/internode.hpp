@@ -23,7 +23,7 @@
 ///                NICs of 400 Gbit/s a GPU do not bind. H100s: 462 GB/s; p5 and Nebius reach 468 to 487)
 ///                (d was measured: 2 and 20 racks of one cluster take 1.2 and 5.2 ms beside the wire, 4.3 = log2 20 times as much)
 ///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB] + (tiny-1) La [V < 128]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
-///   send-recv    c0 + RS/2 + S / min(.98 path W/g, P Bc)       (P channels of a peer, which carry Bc each)
+///   send-recv    c0 + RS/2 + S / min(.98 path W, P Bc)         (P channels of a peer, which carry Bc each; W of the sender's NICs)
 ///
 /// Broadcast and reduce: under LL a ring has one channel up to S = 4 KiB n, which carries bL; under Simple the network carries a chunk of
 /// all C channels whole before the next rank passes it on, min(C 512 KiB, S) / Br in each of the N - 1 other domains (of those of one GPU
@@ -67,7 +67,7 @@ namespace detail {
 /// Channels of a peer in another domain (NVIDIA/nccl, src/graph/paths.cc: ncclTopoComputeP2pChannels): from 2.29 on as many as carry the rate
 /// of the GPU's NICs by NCCL's estimate of a channel, before two; halved while the ranks, eight in a round, need more channels than there are.
 [[nodiscard]] double send_channels(const Fabric& fabric);
-/// Bytes per second that one send's channels carry.
+/// Bytes per second that one send's channels carry; of NCCL, as no run shows how many another library opens.
 [[nodiscard]] double send_kernel_rate(const Fabric& fabric, const TransportConstants& t);
 
 struct Crossing {

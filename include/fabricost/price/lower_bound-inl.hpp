@@ -15,8 +15,7 @@ FABRICOST_BODY double full_inner_rate(const Schedule& schedule, const Fabric& f)
 
 /// One-way rate out of a domain, after the network's taper.
 FABRICOST_BODY double full_outer_rate(const Schedule& schedule, const Fabric& f) {
-  const double rate = f.outer_rate * taper_share(schedule.algorithm, f, schedule.collective);
-  return schedule.collective == Collective::send_recv ? rate / std::max(1.0, std::min(f.nics, f.local())) : rate;
+  return f.outer_rate * taper_share(schedule.algorithm, f, schedule.collective);
 }
 
 }  // namespace fabricost::core::detail
@@ -26,7 +25,9 @@ namespace fabricost::core {
 FABRICOST_BODY double min_per_byte(const Schedule& schedule, const Fabric& f) {
   const double inside = detail::full_inner_rate(schedule, f), across = detail::full_outer_rate(schedule, f);
   double out = 0;
-  if (f.local() > 1 && inside > 0) out = schedule.bytes(0) / inside;
+  // of a round of a ring through a domain one hop of g leaves it, another of each channel; over PCIe it leaves by the same link
+  const double hops = schedule.algorithm == Algorithm::ring && f.domains() > 1 && !f.over_pcie ? (f.local() - 1) / f.local() : 1;
+  if (f.local() > 1 && inside > 0) out = hops * schedule.bytes(0) / inside;
   if (f.domains() > 1 && across > 0) out = std::max(out, schedule.bytes(1) / across);
   return out;
 }

@@ -134,6 +134,11 @@ bool rides_few_nics(const ExplainContext& context) {
   return rides && f.domains() > 1 && f.library == Library::nccl && net_devices(f) > devices_with_channels(f);
 }
 
+/// "8 NICs of a domain"; the sender's alone carry a send_recv.
+[[nodiscard]] static std::string nics_text(const Operation& op, const Fabric& f) {
+  return counted(f.nics, "NIC") + (op.collective == Collective::send_recv ? " of the sender" : " of a domain");
+}
+
 Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
   if (is_host_copy(op)) {
     const Tier* tier = host_tier(system);
@@ -143,14 +148,14 @@ Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
   Naive out{bus_factor(op.collective, static_cast<int>(f.ranks())), 0, ""};
   if (f.ranks() <= 1) return {};
   if (f.local() > 1) {
-    out.rate = f.full_rate;
+    out.rate = f.switched || f.over_pcie || f.torus_axes > 1 ? f.full_rate : f.inner_rate;  // of links that lead to these ranks
     const Tier* tier = system.tier(TierRole::scale_up);
     out.of = !f.inner_limit_tier.empty() ? "half of hbm, which is read and written at once"
                                          : fmt::format("{}, one way", tier != nullptr ? tier->name.view() : std::string_view{"scale-up"});
   }
   if (f.domains() > 1) {
     // a ring sends everything through a domain's NICs together; GPUs that send separately share them
-    const bool exchange = is_exchange(op.collective);
+    const bool exchange = op.collective == Collective::all_to_all;
     const double rate = exchange ? f.outer_rate / f.local() : f.outer_rate;
     const Tier* tier = system.tier(TierRole::nic);
     if (out.rate == 0 || rate < out.rate) {
@@ -159,7 +164,7 @@ Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
                            !f.nic_limit_tier.empty() ? f.nic_limit_tier.view()
                            : tier != nullptr    ? tier->name.view()
                                                 : "nic",
-                           exchange ? std::string{"a GPU's share"} : counted(f.nics, "NIC") + " of a domain");
+                           exchange ? std::string{"a GPU's share"} : nics_text(op, f));
     }
   }
   return out;
@@ -175,8 +180,8 @@ namespace {
   const Tier* nic = context.system->tier(TierRole::nic);
   if (f.nic_limit_tier.empty() || nic == nullptr) return "";
   const double own = nic->bandwidth.value.value() / nic->shared_by;
-  return fmt::format("The {} of a domain could send {} one way, {} each; {} lets {} through, so they are priced with that.",
-                     counted(f.nics, "NIC"), rate_text(Bandwidth::from_value(f.nics * own)), rate_text(Bandwidth::from_value(own)),
+  return fmt::format("The {} could send {} one way, {} each; {} lets {} through, so they are priced with that.",
+                     nics_text(context.operation(), f), rate_text(Bandwidth::from_value(f.nics * own)), rate_text(Bandwidth::from_value(own)),
                      f.nic_limit_tier.view(), rate_text(Bandwidth::from_value(f.outer_rate)));
 }
 

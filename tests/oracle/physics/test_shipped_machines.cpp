@@ -133,6 +133,28 @@ TEST_CASE("a message to one GPU gains from a link that is faster than any measur
   CHECK(message.bus_bandwidth().value() > 0.8 * ring.bus_bandwidth().value());
 }
 
+TEST_CASE("a message to the next node has its NIC to itself, however many GPUs of its node share that", "[physics]") {
+  int checked = 0;
+  for (const System& system : shipped()) {
+    const Tier* const nic = system.tier(TierRole::nic);
+    if (nic == nullptr || nic->endpoints > system.gpus_per_node || system.domain > system.gpus_per_node) continue;
+    const auto asked = [&](int each) {
+      return predict(system, Operation{.collective = Collective::send_recv, .bytes = units::GiB(1), .ranks = 2 * each, .nodes = 2});
+    };
+    const Prediction alone = asked(1);
+    for (int each = 2; each <= system.gpus_per_node; ++each) {
+      const Prediction among = asked(each);
+      INFO(system.name << ", " << each << " of " << system.gpus_per_node << " GPUs over " << nic->endpoints << " NICs");
+      CHECK(among.min == Approx(alone.min));
+      if (among.bottleneck().name == name(TermKind::wire) && alone.bottleneck().name == name(TermKind::wire))
+        CHECK(among.seconds == Approx(alone.seconds).epsilon(1e-3));
+      if (system.library == Library::rccl) CHECK(among.seconds == Approx(alone.seconds).epsilon(1e-3));
+      ++checked;
+    }
+  }
+  CHECK(checked > 200);
+}
+
 TEST_CASE("one rank moves nothing, at no rate", "[physics]") {
   int checked = 0;
   for (const System& system : shipped())

@@ -44,7 +44,7 @@ double max_bus_bandwidth(Candidate pair, Collective op, const Wires& w) {
   if (w.N <= 1) return pair.algorithm == Algorithm::nvls && op == Collective::all_reduce ? 2 * (w.n - 1) / (w.n + 1) * w.gpu : w.gpu;
   switch (op) {
     case Collective::all_to_all: return w.domain / w.g * (w.n - 1) / (w.n - w.g);  // (n-g)/n S of every rank leave its domain
-    case Collective::send_recv: return w.domain / w.g;
+    case Collective::send_recv: return w.domain / std::min(w.nics, w.g);  // one GPU of a domain sends, over its own NICs alone
     case Collective::broadcast:
     case Collective::reduce: return w.domain;
     default: break;
@@ -78,8 +78,6 @@ TEST_CASE("no interval begins below what bytes and links allow, whatever the con
       // of two trees with half of the data each, up and down: 1, 1.5 or 2 S leave the fullest of 2, 3 or more domains
       if (w.N > 1 && trees && c.operation.collective == Collective::all_reduce)
         max = w.domain * 2 * (w.n - 1) / w.n / (w.N <= 2 ? 1 : w.N <= 3 ? 1.5 : 2);
-      // one GPU of a domain sends, over its own NICs alone
-      if (w.N > 1 && c.operation.collective == Collective::send_recv) max = w.domain / std::min(w.nics, w.g);
       for (const double bytes : support::random_sizes(i)) {
         Operation op = c.operation;
         op.bytes = Bytes::from_value(bytes);

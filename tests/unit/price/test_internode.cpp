@@ -359,7 +359,7 @@ TEST_CASE("a message between nodes has its GPU's share of the NICs, or what the 
   }
 }
 
-TEST_CASE("a message has a channel for each NIC of its GPU, and its share of them however many GPUs stand beside it", "[price]") {
+TEST_CASE("a message has a channel for each NIC of its GPU, and all of them however many GPUs stand beside it", "[price]") {
   Constants c = constants();
   c.transport.send_channel = 100e9;
   for (const auto& [release, nics, channels] : {std::tuple{28, 1, 2}, {28, 2, 2}, {28, 4, 4}, {29, 1, 4}, {29, 8, 8}})
@@ -368,7 +368,8 @@ TEST_CASE("a message has a channel for each NIC of its GPU, and its share of the
       f.tuner = tuner_of_version(2, release);
       f.generation = Generation::hopper;
       f.communicator = 16;
-      f.nics = gpus * nics;
+      f.nics = nics;  // of the GPU that sends
+      f.outer_rate = 50e9;
       INFO("2." << release << ", " << gpus << " GPUs of " << nics << " NICs");
       CHECK(fabricost::core::detail::send_channels(f) == channels);
       CHECK(1 / priced(Algorithm::direct, Collective::send_recv, f, c).rate == Approx(0.98 * 50e9));

@@ -1,6 +1,7 @@
 // Limits of every price when the message is very small or very large.
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/fabricost.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/price/lower_bound.hpp>
 
 #include "catch.hpp"
@@ -139,10 +140,9 @@ TEST_CASE("a machine of one GPU copies to its host too", "[price]") {
 
 TEST_CASE("a message to another node is promised no more than the NICs of its own GPU carry", "[price]") {
   for (const int nics : {1, 4, 8}) {
-    Fabric f;
-    f.levels = Levels{8, 2};
-    f.nics = nics;
-    f.outer_rate = nics * 50e9;
+    System s = systems::hopper_box();
+    s.tiers[1].endpoints = nics;
+    const Fabric f = fabric_of(s, Operation{.collective = Collective::send_recv, .ranks = 16, .nodes = 2});
     CHECK(min_per_byte(schedule_of(Algorithm::direct, Collective::send_recv, f), f) == Approx(1 / 50e9));
   }
 }
