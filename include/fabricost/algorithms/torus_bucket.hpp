@@ -15,6 +15,7 @@
 
 #include <fabricost/algorithms/definition.hpp>
 
+#include <algorithm>
 #include <span>
 
 namespace fabricost::core::algorithms {
@@ -93,7 +94,9 @@ struct TorusBucket : Defaults {
     double steps = 0;
     for (const int a : at.dims()) steps += a - 1;
     const unsigned open = at.wrap ? at.open_axes : ~0U;
-    const double volume = bucket_volume(at.dims(), collective != Collective::all_gather, collective != Collective::reduce_scatter, open);
+    double volume = bucket_volume(at.dims(), collective != Collective::all_gather, collective != Collective::reduce_scatter, open);
+    if (collective == Collective::all_reduce)  // parts that meet on axes of different length may rather wait for each other between the halves
+      volume = std::min(volume, bucket_volume(at.dims(), true, false, open) + bucket_volume(at.dims(), false, true, open));
     out.add({.level = 0,
              .steps = halves * steps,
              .bytes = volume,

@@ -155,6 +155,26 @@ TEST_CASE("a message to the next node has its NIC to itself, however many GPUs o
   CHECK(checked > 200);
 }
 
+TEST_CASE("an all_reduce of chips on a torus takes no longer than its two halves", "[physics]") {
+  int checked = 0;
+  for (const System& system : shipped()) {
+    const Tier* const up = system.tier(TierRole::scale_up);
+    if (up == nullptr || up->kind != TierKind::torus) continue;
+    for (int ranks = 2; ranks <= 512; ranks *= 2)
+      for (double bytes = 64; bytes < 2e10; bytes *= 16) {
+        const auto seconds = [&](Collective op) {
+          return predict(system, Operation{.collective = op, .bytes = Bytes::from_value(bytes), .ranks = ranks}).seconds;
+        };
+        try {
+          INFO(system.name << ", " << ranks << " chips, " << bytes << " B");
+          CHECK(seconds(Collective::all_reduce) <= seconds(Collective::reduce_scatter) + seconds(Collective::all_gather));
+          ++checked;
+        } catch (const RequestError&) {}
+      }
+  }
+  CHECK(checked > 200);
+}
+
 TEST_CASE("one rank moves nothing, at no rate", "[physics]") {
   int checked = 0;
   for (const System& system : shipped())

@@ -47,6 +47,21 @@ TEST_CASE("the bucket algorithm moves what chips that only reach neighbours move
     }
 }
 
+TEST_CASE("an all_reduce on a torus moves no more than its two halves one after the other", "[schedule]") {
+  for (int a = 2; a <= 9; ++a)
+    for (int b = 2; b <= 9; ++b)
+      for (int c = 1; c <= 9; ++c)
+        for (const bool wrap : {true, false}) {
+          std::vector<int> dims{a, b};
+          if (c > 1) dims.push_back(c);
+          const auto bytes = [&](Collective op) {
+            return schedule_of(Algorithm::torus_bucket, op, Connectivity{Levels{a * b * c}, dims, wrap}).bytes(0);
+          };
+          INFO(support::text(dims));
+          CHECK(bytes(Collective::all_reduce) <= (bytes(Collective::reduce_scatter) + bytes(Collective::all_gather)) * (1 + 1e-12));
+        }
+}
+
 TEST_CASE("all_to_all on a torus is bound by its busiest link", "[schedule][oracle]") {
   for (const bool wrap : {true, false})
     for (const auto& dims : std::vector<std::vector<int>>{{4}, {5}, {8}, {4, 4}, {3, 5}, {4, 8}, {4, 4, 4}, {3, 4, 5}}) {
