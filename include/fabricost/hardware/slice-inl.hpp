@@ -55,7 +55,8 @@ FABRICOST_BODY System slice_for(System system, long long gpus) {
   for (Tier& tier : system.tiers) {
     if (tier.role != TierRole::scale_up || tier.kind != TierKind::torus) continue;
     const int axes = static_cast<int>(tier.dims.size());
-    const int each = std::min(detail::slice_of(detail::chips_of_each(chips, pod, system.gpus_per_node), axes), pod);
+    const int each =
+        chips == system.domain ? chips : std::min(detail::slice_of(detail::chips_of_each(chips, pod, system.gpus_per_node), axes), pod);
     const bool part_of_node = each > 2 && each < system.gpus_per_node && system.gpus_per_node % each == 0;
     if (axes < 2 || axes > 3 || (each % system.gpus_per_node != 0 && !part_of_node)) return system;
     system.slice = true;

@@ -56,10 +56,12 @@ namespace fabricost::core::detail {
     shape.append(i == 0 ? "" : " x ").append(std::to_string(tier->dims[i]));
     for (std::size_t j = 0; j < i; ++j) fill.push_back(tier->dims[i] * tier->dims[j]);
   }
-  fill.push_back(tier->endpoints);
+  const bool one_axis = tier->dims.size() < 2;
+  if (!one_axis) fill.push_back(tier->endpoints);
   std::sort(fill.begin(), fill.end());
   fill.erase(std::unique(fill.begin(), fill.end()), fill.end());
-  std::string out = std::to_string(static_cast<long long>(f.ranks())).append(" ranks fill no two axes of ").append(shape).append("; take ");
+  std::string out = std::to_string(static_cast<long long>(f.ranks())).append(" ranks fill no two axes of ").append(shape);
+  out.append(one_axis ? ", which is one axis, on which only pairs exchange; take " : "; take ");
   for (std::size_t i = 0; i < fill.size(); ++i)
     out.append(i == 0 ? "" : i + 1 < fill.size() ? ", " : " or ").append(std::to_string(fill[i]));
   return out;

@@ -208,3 +208,35 @@ TEST_CASE("a pod is refused where it cannot be one", "[predict][specs]") {
   CHECK_THROWS_AS(load_system("dgx-h100", std::vector<std::string>{"pod=64"}), SpecError);
   CHECK(with_parameter(load_system("tpu-v5e-pod"), DesignParameter::arithmetic, 2).pod == 256);
 }
+
+TEST_CASE("a job of as many chips as the file describes has the torus that it describes", "[predict]") {
+  System own = load_system("tpu-v5p-cube");
+  own.domain = 48;
+  for (Tier& tier : own.tiers)
+    if (tier.role == TierRole::scale_up) {
+      tier.endpoints = 48;
+      tier.dims = {3, 4, 4};
+    }
+  CHECK(axes_of(slice_for(own, 48)) == std::vector{3, 4, 4});
+  CHECK(axes_of(slice_for(own, 96)) == std::vector{4, 4, 8});
+}
+
+TEST_CASE("an exchange on a torus of one axis is refused without the number that was asked for", "[predict]") {
+  System own = load_system("tpu-v5p-cube");
+  own.domain = own.gpus_per_node = 4;
+  own.pod = 0;
+  for (Tier& tier : own.tiers)
+    if (tier.role == TierRole::scale_up) {
+      tier.endpoints = 4;
+      tier.dims = {4};
+    }
+  std::string said;
+  try {
+    (void)predict(own, AllToAll{.bytes = units::MiB(1), .ranks = 4});
+  } catch (const RequestError& refused) {
+    said = refused.what();
+  }
+  CHECK(said.find("which is one axis, on which only pairs exchange; take 2") != std::string::npos);
+  CHECK(said.find("or 4") == std::string::npos);
+  CHECK(predict(own, AllToAll{.bytes = units::MiB(1), .ranks = 2}).seconds > 0);
+}
