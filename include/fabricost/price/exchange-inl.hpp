@@ -91,15 +91,16 @@ FABRICOST_BODY Line price_exchange(const Schedule& schedule, const Fabric& fabri
     return sends / detail::max_sends(sends, channels) * channel;
   };
   const auto wire = [&](double each) { return bytes / std::min(rate, carried(each)); };
-  const auto own = [&](double each) { return alone ? 0.0 : x.self_copy * message * first / each / rate; };
+  const double copying = rate * fabric.full_rate / fabric.inner_rate;  // inside a GPU, however few of its links lead to ranks
+  const auto own = [&](double each) { return alone ? 0.0 : x.self_copy * message * first / each / copying; };
   if (c.form.exchange_chunk / x.channel >= rate / channels && carried(first) < rate) line.kernels_until = 1e30;
   line.add_rate_part(TermKind::wire, 0, bytes, wire(first) / bytes);
-  if (!alone) line.add_rate_part(TermKind::copy, 0, x.self_copy * message, 1 / rate);
+  if (!alone) line.add_rate_part(TermKind::copy, 0, x.self_copy * message, 1 / copying);
   double before = wire(first) + own(first);
   for (double each = 2 * first; each <= channels; each *= 2) {
     const double from = version.exchange_channel_size * each / 2 / message;  // S; that many bytes a channel still fit
-    const double now = wire(each) + own(each);
-    line.add_jump_held_after(from, before, now);  // until the faster rate has caught up
+    const double now = wire(each) + own(each), transfer = wire(each / 2) - wire(each);
+    line.add_jump_held_after(from, before, now, before > now ? 1 - transfer / (before - now) : 0);  // until the faster rate has caught up
     if (carried(each) >= rate) line.kernels_until = std::min(line.kernels_until, from * std::max(1.0, before / now));
     before = now;
   }

@@ -13,6 +13,7 @@
 ///       peer leave 14 of 32 idle. A send_recv has p0 of its communicator: 1 channel of 32 among 32 and more ranks. Beyond the size that fills
 ///       p channels the bytes take as long as there until 2 p are as full: 64 and 128 MiB of 8 H100s take 0.84 and 0.82 ms, and no size
 ///       between them was run. By the rule they would be faster there, which the interval holds
+///   xS  over BS of all links of a GPU, also where only some of them lead to ranks: it stays inside the GPU
 ///   bL  LL rate of one of the 32 channels, a share of the link's rate: threads set it, not how many channels rings open
 ///   Bk  max(chunk / ck, BS / 32), ck the time a channel was measured to take for a chunk of 512 KiB: channels of faster links are faster
 ///   e   the least time of n ranks, 105 ns n (min(n, 72))^(1/2): beyond some 24 peers more than b

@@ -92,6 +92,7 @@ struct Jump {
   double until = 0;    ///< bytes, the end of the stretch; up to `from`: there is none
   double held = 0;     ///< seconds per byte that the volume would grow by in the stretch
   double rule = 0;     ///< bytes, the first that the library moves in the new way; in the stretch or at its end
+  double copies = 0;   ///< part of it that changes the copies inside a GPU, not the transfer
 
   [[nodiscard]] double operator()(double bytes) const {
     if (bytes < from) return 0;
@@ -161,6 +162,14 @@ struct Line {
     return out;
   }
 
+  /// Seconds of copies inside a GPU: those of the rate, of the first bytes, of jumps.
+  [[nodiscard]] double copied(double bytes) const {
+    double out = chunk <= early ? 0 : std::max(0.0, early_rate) * std::min(bytes, early);
+    for (const Part& part : rate_parts) out += part.kind == TermKind::wire ? 0 : part.value() * bytes;
+    for (const Jump& jump : jumps) out += jump.copies * jump(bytes);
+    return out;
+  }
+
   /// Seconds that the fullest NIC needs beyond those of its even share.
   [[nodiscard]] double blocks(double bytes) const {
     double out = 0;
@@ -190,9 +199,10 @@ struct Line {
     return add_jump({jump.from - fall / slope, jump.seconds, jump.rate, jump.from, slope, jump.from});
   }
   /// Another rate beyond `last`. Where it is lower the volume is held until the new rate has caught up.
-  Line& add_jump_held_after(double last, double before, double after) {
+  /// \param copies part of the change that is of copies inside a GPU
+  Line& add_jump_held_after(double last, double before, double after, double copies = 0) {
     const double from = last + last * std::numeric_limits<double>::epsilon();
-    return add_jump({from, 0, after - before, from * before / after, before, from});
+    return add_jump({from, 0, after - before, from * before / after, before, from, copies});
   }
   /// What measured sizes leave open beside (*this)(bytes) = `seconds`: in a stretch that is held the time by the library's rule, and where a
   /// part of the time is in doubt the time with it or without.

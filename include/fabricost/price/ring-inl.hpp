@@ -36,6 +36,7 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
   const double waits = fabric.back_to_back && rooted ? std::min(1.0, k) : k;
   const bool gathers = gathers_or_scatters(schedule.collective);
   const double slower = gathers ? version.gather_share : 1;
+  const double copying = fabric.full_rate > 0 ? fabric.inner_rate / fabric.full_rate : 1;  // inside a GPU, however few of its links lead to ranks
 
   Line line;
   line.add_base_part(TermKind::launch, 0, version.launch_share * slower, c.launch);
@@ -64,7 +65,7 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
     line.add_latency_part(TermKind::floor, 0, slower, c.ll128.floor);
     line.overlap = c.ll128.overlap;
     line.add_rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
-    if (!no_copies) line.add_rate_part(TermKind::copy, 0, c.ll128.drain * kept * heavier, 1 / rate);
+    if (!no_copies) line.add_rate_part(TermKind::copy, 0, c.ll128.drain * kept * heavier * copying, 1 / rate);
   } else {
     const auto& s = c.simple;
     const double rate = detail::simple_rate_factor(s, schedule.collective) * s.rate_share * fabric.inner_rate;
@@ -76,7 +77,7 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
     line.overlap = s.overlap;
     line.add_rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
     const double copies = no_copies ? 0 : version.local_copies;
-    line.add_rate_part(TermKind::copy, 0, copies * s.drain * kept * heavier, 1 / rate);
+    line.add_rate_part(TermKind::copy, 0, copies * s.drain * kept * heavier * copying, 1 / rate);
     line.early_rate = copies * s.cold_copy * kept * heavier / rate;
     line.early = channels * c.form.ring_cold_size / kept;
   }

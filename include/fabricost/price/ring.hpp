@@ -21,6 +21,9 @@
 /// A broadcast or reduction passes all of S through every rank, so that x and y count S/8 of it, as on servers of 8, however many ranks
 /// there are; of two no rank keeps what it passes on: x = y = 0 (pairs of 4 GH200 and of 4 A100).
 ///
+/// x V, the copies inside a GPU, moves over B of all of its links, also where only some of them lead to ranks: y V waits for the link itself
+/// (one row of 2 MI300X, 47.7 GB/s; runs of 2 and 4 MI350X).
+///
 /// z: racks of 16 to 72 GB200, whose pipelines hide more of a step than hs says.
 
 #include <fabricost/hardware/constants.hpp>

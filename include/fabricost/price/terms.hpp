@@ -3,7 +3,8 @@
 ///
 /// Inside norm_q(a, b) the shares are a (a/t)^(q-1) and b (b/t)^(q-1), the first-order effect of each
 /// argument (Euler's theorem for a function homogeneous of degree 1): shrinking a part by one percent saves
-/// one percent of its share.
+/// one percent of its share. The transfer has at least what its bytes need at the links' full rate, and the
+/// latency that much less: no share says that a link carried more than it can.
 
 #include <fabricost/price/line.hpp>
 
@@ -38,6 +39,12 @@ struct Contributions {
   unsigned seen_ = 0;  ///< one bit per pair of kind and level that has an entry
   std::array<unsigned char, 2 * term_names.size()> place_{};
 };
+
+/// What remains of latency and volume where the two overlap: factors, 1 where nothing does.
+struct Remaining {
+  double latency = 1, volume = 1;
+};
+[[nodiscard]] Remaining remaining(const Line& line, double bytes);
 
 /// Contributions of `line` at `bytes`; they sum to line(bytes) up to rounding.
 [[nodiscard]] Contributions take_apart(const Line& line, double bytes);

@@ -138,16 +138,20 @@ void add_volume_extras(Sum& sum, const ExplainContext& context) {
                         std::ceil(rounds) - 1, 1 - line.chunk_share, rounds - 1),
             line.chunks(S));
   }
-  double more = 0, each = 0;
-  for (const Jump& jump : line.jumps) {
-    if (S < jump.from) continue;
-    const bool held = S < jump.until;
-    more += held ? jump.held * jump.from : jump.seconds;
-    each += held ? -jump.held : jump.rate;
+  for (const bool copies : {false, true}) {
+    double more = 0, each = 0;
+    for (const Jump& jump : line.jumps) {
+      if (S < jump.from) continue;
+      const bool held = S < jump.until;
+      const double part = copies ? jump.copies : 1 - jump.copies;
+      more += part * (held ? jump.held * jump.from : jump.seconds);
+      each += part * (held ? -jump.held : jump.rate);
+    }
+    if (more != 0 || each != 0)
+      sum.row(copies ? TermKind::copy : TermKind::wire, line.wire_level,
+              fmt::format("{} us + S x {:.6g} us/MB ({})", micro(more), each * 1e12, copies ? "more channels copy" : "larger chunks, more channels"),
+              more + each * S);
   }
-  if (more != 0 || each != 0)
-    sum.row(TermKind::wire, line.wire_level,
-            fmt::format("{} us + S x {:.6g} us/MB (larger chunks, more channels)", micro(more), each * 1e12), line.jumped(S));
 }
 
 }  // namespace
@@ -193,12 +197,13 @@ std::string explain_arithmetic(const ExplainContext& context) {
     out += fmt::format("  a and b overlap: (a^q + b^q)^(1/q), q = {:.6g}\n", line.overlap);
     out += fmt::format("    ({}^{:.6g} + {}^{:.6g})^(1/{:.6g}) = {}\n", micro(a), line.overlap, micro(b), line.overlap, line.overlap,
                        micro(together));
-    const double ratio = std::pow(a / b, line.overlap);
-    const double share = std::isinf(ratio) ? 1 : ratio / (1 + ratio);
+    const auto [of_a, of_b] = remaining(line, S);
+    const bool by_links = of_b * b > together / (1 + std::pow(a / b, line.overlap)) * (1 + 1e-9);
+    const double share = a * of_a / together;
     out += wrapped(
         "    ",
-        fmt::format("of it a answers for a^q/(a^q + b^q) = {:.1f} %, b for {:.1f} %; their parts are scaled alike, by {:.4f} and {:.4f}",
-                    100 * share, 100 * (1 - share), together / a * share, together / b * (1 - share)));
+        fmt::format("of it a answers for {:.1f} %, b for {:.1f} %{}; their parts are scaled alike, by {:.4f} and {:.4f}", 100 * share,
+                    100 * (1 - share), by_links ? ", as much as the bytes need at the links' full rate" : ", a^q to b^q", of_a, of_b));
   }
   const std::string sum = outside.rows() > 0 && together > 0 ? fmt::format("{} + {} = ", micro(outside.seconds()), micro(together)) : "";
   const std::string called = explain_host_call(context.prediction.made_from.host_call);
