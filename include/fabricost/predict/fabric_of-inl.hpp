@@ -122,6 +122,15 @@ FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, const 
   if (tier.kind == TierKind::torus) describe_torus(f, tier, n);
 }
 
+/// RCCL's channels follow a GPU's peers and not, as in NCCL's search, the rate of the links: 8 run for a peer and 32 at most, which fits
+/// 2, 4 and 8 MI350X.
+FABRICOST_BODY Channels rccl_channels(const Fabric& f) {
+  constexpr double to_a_peer = 8;
+  const TunerTables& tables = tables_of(f.tuner);
+  const double count = std::max(1.0, std::min(to_a_peer * (f.local() - 1), tables.max_channels) / tables.running_factor);
+  return {static_cast<int>(count), f.channels.total() / count};
+}
+
 FABRICOST_BODY void describe_network(Fabric& f, const System& system, const Tier& nic, double reached, double sending) {
   const double N = f.domains();
   const double together = system.nodes_per_domain();
@@ -311,6 +320,7 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
   if (const Tier* host = first.host()) f.host_link_rate = host->bandwidth.value.value() * host->efficiency;  // one copy has it to itself
   if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], system.constants);
   f.channels = search_channels(f.planned_per_gpu, f.generation, tables_of(f.tuner));
+  if (f.library == Library::rccl) f.channels = detail::rccl_channels(f);
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)
     throw Refusal(system.name + ": has one GPU per domain; use <path=nic>");
   if (f.local() > 1 && scale_up == nullptr && !is_host_copy(op))

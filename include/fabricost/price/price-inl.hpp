@@ -33,10 +33,7 @@ FABRICOST_BODY Line price_by_form(const Schedule& schedule, const Fabric& fabric
     line.add_base_part(TermKind::launch, 0, 1, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch);
     return line;
   }
-  const TunerTables& tables = tables_of(fabric.tuner);
-  constexpr double to_a_peer = 8;  // of RCCL, by runs of 2 and 4 MI350X
-  const int channels = fabric.library == Library::rccl ? static_cast<int>(std::clamp(to_a_peer * (fabric.local() - 1), 1.0, tables.max_channels))
-                                                       : running_channels(fabric.channels, tables);
+  const int channels = running_channels(fabric.channels, tables_of(fabric.tuner));
   const bool across = fabric.domains() > 1;
   const bool fitted = fabric.library != Library::other;
   switch (schedule.algorithm) {
