@@ -430,7 +430,7 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
   q.ttft = numbers_in(r.ttft).value_or(0);
   q.tpot = numbers_in(r.tpot).value_or(0);
   q.usual_ttft = usual_ttft(q.isl);
-  if (r.prefix && !r.request_rate && r.requests.empty()) {  // of requests that arrive the simulation finds it
+  if (r.prefix) {
     if (r.prefix->tokens >= r.isl) throw Refusal(fmt::format("<prefix> {}: as long as a prompt of <isl={}> tokens; take fewer", r.prefix->tokens, r.isl));
     q.prefix = r.prefix->tokens, q.prefix_share = r.prefix->share;
   }
@@ -515,8 +515,6 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
     out.drawn.hit_rate = r.prefix->share;
     out.drawn.shared = r.prefix->tokens;
   }
-  if (out.drawn.shared >= r.isl)
-    throw Refusal(fmt::format("<prefix> {}: as long as a prompt of <isl={}> tokens; take fewer", out.drawn.shared, r.isl));
   return out;
 }
 

@@ -31,12 +31,17 @@ Engine Engine::with(const HostMemory& host) const {
   return out;
 }
 
+Engine Engine::sharing(double tokens) const {
+  Engine out = *this;
+  out.common_ = tokens;
+  return out;
+}
+
 double Engine::capacity(double context, double share, double free) const {
   const double left = room(share, free);
   if (left < -1) return 0;  // one byte for the rounding of the sum
-  const double each = kv(context);
-  return each > 0 ? std::floor((std::max(0.0, left) + host_.cache) / each * (1 + 1e-10)) * layout_.attention_dp
-                  : std::numeric_limits<double>::infinity();
+  const double each = kv(context - common_), all = std::max(0.0, left) + host_.cache - held_once();
+  return each > 0 ? std::max(0.0, std::floor(all / each * (1 + 1e-10))) * layout_.attention_dp : std::numeric_limits<double>::infinity();
 }
 
 double Engine::min_prefill(double tokens) const {

@@ -49,7 +49,7 @@ struct LeastPrefill {
 }
 
 ServingPlan ServingSearch::run() {
-  const std::vector<Engine> engines = all_engines(q_.sizes(), q_.isl + q_.osl);
+  const std::vector<Engine> engines = all_engines(q_.sizes());
   std::optional<PricedServing> idle;  // the best that leaves GPUs idle
   const auto keep = [](std::optional<PricedServing>& kept, const PricedServing& p) {
     if (!kept || better(p, *kept)) kept = p;
@@ -128,7 +128,7 @@ ServingPlan ServingSearch::run() {
 
 std::vector<PricedServing> ServingSearch::pareto() {
   ServingFront front;
-  const std::vector<Engine> engines = all_engines(q_.sizes(), q_.isl + q_.osl);
+  const std::vector<Engine> engines = all_engines(q_.sizes());
   if (q_.disaggregated) {
     std::vector<PrefillGround> grounds = prefill_grounds();
     for (const Engine& decode : engines)
@@ -154,7 +154,7 @@ std::vector<PricedServing> ServingSearch::pareto() {
 
 std::vector<EngineLayout> ServingSearch::layouts() {
   std::vector<EngineLayout> out;
-  for (const Engine& engine : all_engines(q_.sizes(), q_.isl + q_.osl)) out.push_back(engine.layout());
+  for (const Engine& engine : all_engines(q_.sizes())) out.push_back(engine.layout());
   return out;
 }
 
@@ -182,9 +182,11 @@ std::vector<int> ServingSearch::expert_counts(const EngineLayout& l) const {
   return out;
 }
 
-std::vector<Engine> ServingSearch::all_engines(const ServingQuestion::Sizes& given, double context, bool of_pool) {
+std::vector<Engine> ServingSearch::all_engines(const ServingQuestion::Sizes& given, bool prefill) {
   std::vector<Engine> out;
   std::string why;
+  const bool of_pool = prefill && q_.pool;
+  const double context = prefill ? q_.isl : q_.isl + q_.osl, common = prefill || !q_.disaggregated ? q_.common() : 0;
   const Ground ground = of_pool ? whole_pool() : whole();
   const auto up_to = [&](int max) {
     std::vector<int> all;
@@ -205,7 +207,8 @@ std::vector<Engine> ServingSearch::all_engines(const ServingQuestion::Sizes& giv
             continue;
           }
           try {
-            Engine engine{q_.model, l, q_.format, of_pool ? *pool_ : machine_, of_pool ? HostMemory{} : q_.host};
+            const Engine engine =
+                Engine{q_.model, l, q_.format, of_pool ? *pool_ : machine_, of_pool ? HostMemory{} : q_.host}.sharing(common);
             if (const double lacks = lacking(engine, dp, context); lacks > 0) {
               leave_out(l, lacks);
               continue;
@@ -261,7 +264,7 @@ std::vector<ServingSearch::PrefillGround> ServingSearch::prefill_grounds() {
   const ServingPlan before = plan_;
   plan_.nearest_fit.reset();
   const ServingQuestion::Sizes sizes = q_.prefill.any() ? q_.prefill : q_.pool ? ServingQuestion::Sizes{} : q_.sizes();
-  for (const Engine& e : all_engines(sizes, q_.isl, q_.pool.has_value())) {
+  for (const Engine& e : all_engines(sizes, true)) {
     const Engine at = q_.pool ? e : placed(e, e.layout().attention_dp, q_.isl);
     all.push_back({at, fetching(prompt_of(e, q_.prefill_stack()), at, q_.prefill_stack(), q_.isl - q_.cached())});
   }

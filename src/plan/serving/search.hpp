@@ -82,8 +82,8 @@ class ServingSearch {
   [[nodiscard]] std::vector<int> replica_counts(int gpus) const;
   /// The numbers of expert ranks to try on the ranks of one stage.
   [[nodiscard]] std::vector<int> expert_counts(const EngineLayout& l) const;
-  /// \param context tokens of a sequence of which every replica holds at least one
-  [[nodiscard]] std::vector<Engine> all_engines(const ServingQuestion::Sizes& given, double context, bool of_pool = false);
+  /// Engines each of whose replicas holds at least one sequence, or of prefill workers one prompt.
+  [[nodiscard]] std::vector<Engine> all_engines(const ServingQuestion::Sizes& given, bool prefill = false);
 
   /// Groups of 17, 19, 22, ... ranks: not used in practice, and each needs its own table of loads.
   [[nodiscard]] static bool odd_group(int ranks);

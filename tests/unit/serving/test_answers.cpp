@@ -289,6 +289,34 @@ TEST_CASE("with first tokens in common a machine answers no more than it saturat
   }
 }
 
+TEST_CASE("clients whose prompts have first tokens in common are answered as many as arrive at the most, and hold those tokens once, in random questions") {
+  std::mt19937_64 source(2025);
+  const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
+  std::vector<double> off;
+  for (int i = 0; i < 24; ++i) {
+    ServeRequest r = request(i % 3 == 0 ? "llama3-70b" : i % 3 == 1 ? "llama3-8b" : "qwen3-30b-a3b", i % 2 == 0 ? "dgx-h100" : "dgx-b200", 1);
+    r.isl = static_cast<int>(any(200, 30000));
+    r.osl = static_cast<int>(any(100, 1500));
+    r.tp = r.pp = r.dp = r.top = 1;
+    const double share = any(0.2, 0.98);
+    r.prefix = RepeatedTokens{.share = 0, .tokens = static_cast<int>(share * r.isl)};
+    ServeRequest arrive = r;
+    arrive.request_rate = RequestRate{0.001};
+    r.ttft = units::s(86400);
+    const PlannedDeployment one = answer(r).layouts.front();
+    INFO(i << ": " << r.model.name << ", prompts of " << r.isl << ", " << r.prefix->tokens << " in common, answers of " << r.osl);
+    const double saturation = answer(arrive).layouts.front().arrivals->saturation.value();
+    CHECK(saturation == Approx(one.tokens_per_second / r.osl).epsilon(0.03));
+    off.push_back(std::fabs(saturation * r.osl / one.tokens_per_second - 1));
+    r.prefix = RepeatedTokens{.share = share, .tokens = 0};  // of each prompt its own
+    const PlannedDeployment apart = answer(r).layouts.front();
+    CHECK(one.tokens_per_second >= 0.999 * apart.tokens_per_second);
+    CHECK(one.batch >= apart.batch);
+  }
+  std::nth_element(off.begin(), off.begin() + 20, off.end());
+  CHECK(off[20] < 0.02);
+}
+
 TEST_CASE("lengths vary where nothing is said of them, so that bunches of arrivals do not last and cost GPUs") {
   ServeRequest r = request("llama3-70b", "dgx-h200", 16);
   r.isl = 4096;

@@ -117,6 +117,8 @@ class Engine {
   [[nodiscard]] ServingMachine& machine() const { return *machine_; }
   /// The same engine with other amounts in host memory.
   [[nodiscard]] Engine with(const HostMemory& host) const;
+  /// The same engine for sequences that all begin with these tokens, which each of its replicas holds once.
+  [[nodiscard]] Engine sharing(double tokens) const;
   /// Bytes of weights on the fullest GPU, including those in host memory; tables in 16 bit.
   [[nodiscard]] double weights() const { return weight_bytes_; }
   /// Bytes of one sequence's cache on each GPU of its tensor ranks.
@@ -130,7 +132,7 @@ class Engine {
   }
   /// Bytes of cache on the GPU whose attention replica has the most of `sequences` whole sequences.
   [[nodiscard]] double cache(double sequences, double context) const {
-    return std::ceil(sequences / layout_.attention_dp - 1e-9) * kv(context);
+    return held_once() + std::ceil(sequences / layout_.attention_dp - 1e-9) * kv(std::max(0.0, context - common_));
   }
   /// Bytes per GPU of the cache of `sequences` sequences that are in host memory.
   [[nodiscard]] double cache_on_host(double sequences, double context, double share, double free = 1) const {
@@ -180,6 +182,7 @@ class Engine {
     [[nodiscard]] double total() const { return layers * weights; }
   };
 
+  [[nodiscard]] double held_once() const { return common_ > 0 ? kv(common_) : 0; }
   [[nodiscard]] double product(double rows, const Kind& kind, double flops_rate) const {
     return roofline(machine_->gpu(), 2 * rows * kind.weights, flops_rate, weight_traffic() * kind.weights + 2 * rows * kind.moved);
   }
@@ -198,6 +201,7 @@ class Engine {
   EngineFormat format_;
   ServingMachine* machine_;
   HostMemory host_;
+  double common_ = 0;  ///< tokens at the beginning of all sequences
   Kind full_, window_, mixer_, dense_, expert_, shared_;  ///< `expert_`: a single whole expert
   int expert_layers_ = 0, held_experts_ = 0;
   double weight_bytes_ = 0, token_traffic_ = 0;

@@ -32,7 +32,7 @@ struct ServingQuestion {
   EngineFormat format;
   int gpus = 0;
   double isl = 4096, osl = 512;
-  double prefix = 0, prefix_share = 0;  ///< tokens, or share of each prompt, that the cache has of clients that wait for answers
+  double prefix = 0, prefix_share = 0;  ///< tokens that all prompts begin with, or share of each prompt, that the cache has
   double ttft = 0, tpot = 0;   ///< s, limits; 0: none
   double usual_ttft = 0;       ///< s, limit of a search that is given no `ttft`, doubled until some deployment keeps it; 0: none
   double concurrency = 0;      ///< requests in flight at all engines; 0: as many as the limits allow
@@ -49,6 +49,8 @@ struct ServingQuestion {
   };
   Sizes prefill{};  ///< of prefill workers; none: as of decode workers
   [[nodiscard]] double cached() const { return std::min(isl - 1, std::max(prefix, prefix_share * isl)); }
+  /// Tokens that engines hold once which read prompts. Decode workers receive each prompt whole.
+  [[nodiscard]] double common() const { return std::min(isl - 1, prefix); }
   [[nodiscard]] Sizes sizes() const { return {tp, pp, ep, attention_dp}; }
   [[nodiscard]] int all_gpus() const { return gpus + (pool ? pool->gpus : 0); }
   [[nodiscard]] const ServingStack& prefill_stack() const { return pool ? pool->stack : stack; }

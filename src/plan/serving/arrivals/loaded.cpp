@@ -30,14 +30,28 @@ constexpr double settled = 0.98;         ///< share of the arriving requests tha
   return std::round(rate * scale) / scale;
 }
 
-/// Mean tokens that a request has in the cache for itself when it is answered.
-[[nodiscard]] double held_of(const LoadQuestion& load, const ServingQuestion& q) {
-  double out = q.isl + q.osl;
-  if (!load.trace) return out - load.drawn.shared;
+/// Tokens of a replica's cache when requests are answered.
+struct Held {
+  double each = 1;  ///< of the mean request, for itself
+  double once = 0;  ///< of all together
+  /// Requests that it has room for.
+  [[nodiscard]] double fit(double cache) const { return std::max(1.0, std::floor((cache - once) / each)); }
+};
+
+/// \param whole every request holds all of its prompt, as on decode workers
+[[nodiscard]] Held held_of(const LoadQuestion& load, const ServingQuestion& q, bool whole) {
+  const double all = q.isl + q.osl;
+  if (whole) return {all};
+  if (!load.trace) return {all - load.drawn.shared, static_cast<double>(load.drawn.shared)};
   const RequestLoad& trace = *load.trace;
   const std::unordered_set<std::uint32_t> blocks(trace.hashes.begin(), trace.hashes.end());
-  return std::max(1.0, out - static_cast<double>((trace.hashes.size() - blocks.size()) * static_cast<std::size_t>(trace.block)) /
-                                 static_cast<double>(trace.requests.size()));
+  return {std::max(1.0, all - static_cast<double>((trace.hashes.size() - blocks.size()) * static_cast<std::size_t>(trace.block)) /
+                                  static_cast<double>(trace.requests.size()))};
+}
+
+/// The engine that answers.
+[[nodiscard]] Engine engine_of(const ServingQuestion& q, const PricedServing& p, ServingMachine& machine) {
+  return Engine{q.model, p.engine, q.format, machine}.sharing(p.apart ? 0 : q.common());
 }
 
 /// Engines of one deployment, ready to be simulated.
@@ -49,7 +63,7 @@ class Deployed {
       : q_(q),
         load_(load),
         p_(p),
-        engine_(with_host({q.model, p.engine, q.format, machine, q.host})),
+        engine_(with_host(engine_of(q, p, machine))),
         times_(engine_, q.stack),
         scheduler_(scheduler_of(engine_, system)),
         start_(most > 0 ? std::exp2(std::floor(std::log2(most))) : 0) {
@@ -70,7 +84,7 @@ class Deployed {
     };
     share(scheduler_);
     if (!p.apart) return;
-    const Engine prefill{q.model, p.prefill, q.format, reads, q.pool ? HostMemory{} : q.host};
+    const Engine prefill = Engine{q.model, p.prefill, q.format, reads, q.pool ? HostMemory{} : q.host}.sharing(q.common());
     prefill_.emplace(q.pool ? prefill : with_host(prefill));
     prefill_times_.emplace(*prefill_, q.prefill_stack());
     prefill_scheduler_ = scheduler_of(*prefill_, q.pool ? *q.pool->system : system);
@@ -103,7 +117,7 @@ class Deployed {
   }
 
   [[nodiscard]] double measured_saturation() {
-    const double held = std::min(scheduler_.sequences, scheduler_.cache / held_of(load_, q_)) * scheduler_.replicas * engines_;
+    const double held = std::min(scheduler_.sequences, held_of(load_, q_, p_.apart).fit(scheduler_.cache)) * scheduler_.replicas * engines_;
     const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
     const auto many = [&](double rate) { return drawn(rate, count, static_cast<int>(std::min<double>(held, count)), usual_variation); };
     double last = 0;
@@ -153,7 +167,11 @@ class Deployed {
       if (load_.trace) kept_ = std::numeric_limits<double>::infinity();
       else static_cast<void>(saturation());
     }
-    if (std::isinf(kept_) || !(start_ > 0) || broken_ <= closer * kept_ || broken_ < least * start_ || kept_ > most * start_) return false;
+    if (std::isinf(kept_) || !(start_ > 0) || broken_ <= closer * kept_ || broken_ < least * start_ || kept_ > most * start_) {
+      // what was simulated ends before a queue is seen to grow; sessions that pile up lose their prefixes, and saturate at less than is kept
+      if (kept_ > 0 && !load_.trace && load_.drawn.turns == 1) kept_ = std::min(kept_, in_four_digits(saturation()));
+      return false;
+    }
     if (load_.trace && !tried_at_once_) {
       tried_at_once_ = true;
       const LoadFigures f = at(std::numeric_limits<double>::infinity()).first;
@@ -228,9 +246,9 @@ class Deployed {
     Scheduler out;
     out.replicas = engine.layout().attention_dp / joined(engine.layout());
     out.cache = each > 0 ? bytes / each : std::numeric_limits<double>::infinity();
-    const double whole = std::max(1.0, std::floor(out.cache / held_of(load_, q_)));  // as many as a closed loop has clients at most
+    const double fit = held_of(load_, q_, p_.apart).fit(out.cache);  // as many as a closed loop has clients at most
     out.sequences = q_.batch ? std::max(1.0, std::ceil(static_cast<double>(*q_.batch) / engine.layout().attention_dp))
-                             : std::min(most_sequences, whole);
+                             : std::min(most_sequences, fit);
     out.chunk = q_.stack.chunk;
     out.poll = q_.stack.poll;
     out.together = static_cast<int>(q_.stack.together);
@@ -526,14 +544,14 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
 double most_sequences_of(const System& system, const ServingQuestion& question, const PricedServing& deployment) {
   if (question.batch) return static_cast<double>(*question.batch);
   ServingMachine machine(system, question.constants, question.stack.kernels);
-  const Engine engine{question.model, deployment.engine, question.format, machine};
+  const Engine engine = engine_of(question, deployment, machine);
   const double replicas = deployment.engine.attention_dp;
   return replicas * std::clamp(std::floor(room_for(engine, question.stack, question.isl + question.osl) / replicas), 1.0, most_sequences);
 }
 
 ExpertBalance expert_balance(const System& system, const ServingQuestion& question, const PricedServing& deployment) {
   ServingMachine machine(system, question.constants, question.stack.kernels);
-  const Engine engine{question.model, deployment.engine, question.format, machine};
+  const Engine engine = engine_of(question, deployment, machine);
   const double held = machine.held_experts(question.model, deployment.engine.ep), rows = 1 + question.stack.drafts;
   return {.fullest = engine.fullest(rows * std::max(1.0, deployment.time.running / deployment.engine.attention_dp)),
           .copies = engine.expert_bytes() * (held - question.model.experts) / held,
@@ -547,7 +565,7 @@ double draft_cost(const Model& model) {
 
 DraftUse use_of_drafts(const System& system, const ServingQuestion& question, const PricedServing& deployment) {
   ServingMachine machine(system, question.constants, question.stack.kernels);
-  const Engine engine{question.model, deployment.engine, question.format, machine};
+  const Engine engine = engine_of(question, deployment, machine);
   const double each = draft_cost(question.model), longer = 1 + question.stack.drafts * each, context = question.isl + question.osl;
   ServingStack without = question.stack;
   without.drafts = 0;
