@@ -194,3 +194,19 @@ TEST_CASE("with prompts on GPUs of their own, more GPUs never answer less, nor d
     }
   }
 }
+
+TEST_CASE("a rate up to which limits hold is one that is answered, however many requests are in flight") {
+  ServeRequest r;
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-70b";
+  r.disaggregated = true;
+  r.gpus = 54, r.isl = 102, r.osl = 507;
+  r.tp = 2, r.pp = 1, r.prefill_tp = 1, r.prefill_pp = 2, r.top = 1;
+  r.ttft = units::s(2), r.tpot = units::ms(40);
+  r.request_rate = RequestRate{1};
+  const double most = *answer(r).layouts.front().arrivals->rate_within;
+  r.request_rate = RequestRate{most};
+  const ServedArrivals at_most = *answer(r).layouts.front().arrivals;
+  CHECK(at_most.rate > 0.97 * most);
+  CHECK(at_most.rate * at_most.e2e.mean.value() == Approx(at_most.in_flight).epsilon(0.05));
+}

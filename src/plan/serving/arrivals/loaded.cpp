@@ -22,6 +22,8 @@ namespace {
 constexpr int most_engines = 16;         ///< simulated; of more, each still gets its share of the requests
 constexpr double most_sequences = 8192;  ///< of a replica, as in the search
 constexpr double closer = 1.011;         ///< 2^(1/64): rates that are told apart, six between two powers of two
+constexpr double turnovers = 4;          ///< of the requests in flight
+constexpr double most_drawn = 100'000;   ///< requests
 constexpr double settled = 0.98;         ///< share of the arriving requests that a service answers which does not fall behind
 
 /// As answers print it, so that a rate can be asked for as it was printed.
@@ -97,9 +99,18 @@ class Deployed {
 
   /// \param rate requests per second of all engines; of a trace, its own times this over its rate
   [[nodiscard]] std::pair<LoadFigures, Simulated> at(double rate) {
-    const RequestLoad load = load_.trace ? faster(*load_.trace, rate / load_.trace->rate) : drawn(rate);
+    RequestLoad load = load_.trace ? faster(*load_.trace, rate / load_.trace->rate) : drawn(rate);
     Simulated served = simulated(load);
     LoadFigures figures = figures_of(load, served, load_.percentile, q_.ttft, q_.tpot);
+    // those in flight come and go `turnovers` times, half of them before what counts, as in a service that has run for long
+    while (!load_.trace && load_.drawn.turns == 1 && within(figures)) {
+      const double in_flight = rate / share_ * figures.e2e.mean, all = std::floor(std::min(turnovers * in_flight, most_drawn));
+      if (all < 1.1 * static_cast<double>(load.requests.size())) break;
+      load = drawn(rate, static_cast<int>(all));
+      load.warm_up = static_cast<std::size_t>(all / 2);
+      served = simulated(load);
+      figures = figures_of(load, served, load_.percentile, q_.ttft, q_.tpot);
+    }
     figures.rate *= share_;
     figures.tokens *= share_;
     figures.in_flight *= share_;
@@ -118,7 +129,7 @@ class Deployed {
 
   [[nodiscard]] double measured_saturation() {
     const double held = std::min(scheduler_.sequences, held_of(load_, q_, p_.apart).fit(scheduler_.cache)) * scheduler_.replicas * engines_;
-    const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
+    const int count = static_cast<int>(std::clamp(12 * held, 2000.0, most_drawn));
     const auto many = [&](double rate) { return drawn(rate, count, static_cast<int>(std::min<double>(held, count)), usual_variation); };
     double last = 0;
     for (const Served& one : simulated(many(std::numeric_limits<double>::infinity())).requests) last = std::max(last, one.last);
