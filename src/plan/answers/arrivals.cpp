@@ -69,7 +69,7 @@ AnswerTable<ServedArrivals> ServedArrivals::fields() {
       gives(&A::saturation, "saturation_per_s", "saturation_per_second",
             "Requests per second that all engines answer where more arrive; None: of a trace.", 1, true),
       gives(&A::rate_within, "rate_within_limits_per_s", "rate_within_limits_per_second",
-            "Requests per second up to which the limits are met, of a trace played faster those answered then; None: a trace meets "
+            "Requests that arrive per second up to which the limits are met, of a trace as it is played faster; None: a trace meets "
             "them even where all come at once.",
             1, true),
       gives(&A::within, "share_within_limits", "share_within_limits", "Share of requests that meet both limits."),

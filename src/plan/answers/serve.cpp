@@ -404,7 +404,7 @@ double explain_measured_tpot(const System& system, ServingQuestion& question, do
         q.model.name, q.gpus, system.name, arriving_text(load), nearest_text, figure(nearest.saturation.value_or(f.rate)));
   const double within = nearest.rate_within.value_or(0);
   const std::string slower = !load.trace            ? "a lower <request_rate> or more GPUs"
-                             : load.trace->fractional ? "a slower <request_rate> or more GPUs. Timestamps are milliseconds; with their fractions these look like seconds"
+                             : load.trace->fractional && asked > 1000 ? "a slower <request_rate> or more GPUs. Timestamps are milliseconds; with their fractions these look like seconds"
                                                       : "a slower <request_rate> or more GPUs";
   const std::string of =
       load.goodput > 0 ? fmt::format("{:.4g} % of requests", 100 * load.goodput) : fmt::format("the {:g}th percentile", load.percentile);

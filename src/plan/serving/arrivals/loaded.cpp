@@ -532,17 +532,19 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
     Deployed& one = *deployed[i];
     LoadedServing row = out[i];
     if (!load.trace) {
-      row.keeps = asked <= one.kept();
+      // between the rate known to be kept and the one known to be broken the asked one is simulated
+      row.keeps = asked <= one.kept() || (asked < std::min(one.broken(), one.saturation()) && one.keeps(row.figures, asked));
       if (row.keeps && !one.keeps(row.figures, asked)) {  // a higher rate's
         const auto [figures, served] = one.at_kept();
         row = row_of(one, figures, served);
         row.keeps = true;
       }
-      row.rate_within = one.kept();
+      row.rate_within = std::max(one.kept(), row.keeps ? asked : 0);
       // sessions that pile up lose their prefixes, so that fewer are answered than at a rate that is kept
       row.saturation = std::max(one.saturation(), one.kept());
     } else if (std::isfinite(one.kept())) {  // a trace ends, and with it every queue
-      row.rate_within = std::max(one.answered(), row.keeps ? row.figures.rate : 0);
+      row.rate_within = std::max(one.kept(), row.keeps ? asked : 0);
+      row.answered_within = std::max(one.answered(), row.keeps ? row.figures.rate : 0);
     } else if (one.answered() > 0) {
       row.at_once = one.answered();
     }

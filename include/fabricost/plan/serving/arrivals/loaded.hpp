@@ -44,7 +44,8 @@ struct LoadedServing {
   double reloaded = 0;  ///< of them, the share that came back from tiers behind it
   long long preempted = 0;
   std::optional<double> saturation{};   ///< requests per second
-  std::optional<double> rate_within{};  ///< requests per second up to which limits are kept; none: of any of a trace
+  std::optional<double> rate_within{};  ///< requests that arrive per second up to which limits are kept; none: any of a trace
+  std::optional<double> answered_within{};  ///< of a trace, requests answered per second at that rate
   std::optional<double> at_once{};      ///< of a trace that keeps them at any speed, requests answered per second where all come at once
   bool keeps = false;
 };
