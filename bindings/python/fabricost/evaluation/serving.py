@@ -44,9 +44,12 @@ def stack_of(backend: str) -> str:
     return max(fit, key=lambda one: one[0])[1] if fit else "vllm"
 
 
+_OF_TABLES = {"LLaMA-70B": "llama2-70b"}  # names that say less than the command asks for
+
+
 def _known_model(name: str) -> Any:
     try:
-        return _model(name)
+        return _model(_OF_TABLES.get(name, name))
     except fc.RequestError:
         raise Skipped(f'no model known as "{name}"') from None
 
