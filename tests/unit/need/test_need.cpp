@@ -257,7 +257,7 @@ TEST_CASE("requests that arrive need fewer GPUs at the fast end of the interval,
   r.osl = 100;
   r.ttft = units::s(1);
   r.tpot = units::ms(40);
-  r.request_rate = RequestRate{60};
+  r.request_rate = RequestRate{65};
   const NeedAnswer found = answer(r);
   REQUIRE(found.satisfied);
   REQUIRE(found.fast_value);

@@ -350,7 +350,13 @@ TEST_CASE("lengths beside a trace are refused, and its GPUs are found upward fro
   r = request("llama3-8b", "dgx-h100", 1);
   r.requests.value = std::make_shared<const RequestLoad>(trace);
   r.ttft = units::ms(1);
+  CHECK_THAT(support::message_of([&] { return answer(r); }), !Catch::Contains("look like seconds"));
+  RequestLoad in_seconds;
+  for (int i = 0; i < 40; ++i) REQUIRE(add_request(in_seconds, 0.2505 * i, 1000, 50).empty());
+  complete(in_seconds);
+  r.requests.value = std::make_shared<const RequestLoad>(in_seconds);
   CHECK_THAT(support::message_of([&] { return answer(r); }), Catch::Contains("look like seconds"));
+  r.requests.value = std::make_shared<const RequestLoad>(trace);
   NeedServeRequest need;
   static_cast<ServeRequest&>(need) = r;
   need.gpus.reset();

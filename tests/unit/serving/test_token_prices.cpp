@@ -43,7 +43,7 @@ TEST_CASE("tokens of all kinds pay for all GPUs, of clients and of arrivals, of 
   const auto between = [&](double low, double high) { return low * std::pow(high / low, std::uniform_real_distribution<>{0, 1}(random)); };
   const auto one_of = [&](std::vector<std::string> all) { return all[random() % all.size()]; };
   int cached = 0, apart = 0, pools = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 30; ++i) {
     ServeRequest r;
     r.system.name = one_of({"dgx-h100", "dgx-b200", "gb200-nvl72"});
     r.model.name = one_of({"llama3-8b", "qwen3-30b-a3b", "llama3-70b"});

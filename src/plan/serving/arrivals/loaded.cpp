@@ -23,7 +23,7 @@ constexpr int most_engines = 16;         ///< simulated; of more, each still get
 constexpr double most_sequences = 8192;  ///< of a replica, as in the search
 constexpr double closer = 1.011;         ///< 2^(1/64): rates that are told apart, six between two powers of two
 constexpr double turnovers = 4;          ///< of the requests in flight
-constexpr double most_drawn = 100'000;   ///< requests
+constexpr double most_steady = 32'000;   ///< requests that are drawn for them
 constexpr double settled = 0.98;         ///< share of the arriving requests that a service answers which does not fall behind
 
 /// As answers print it, so that a rate can be asked for as it was printed.
@@ -104,7 +104,7 @@ class Deployed {
     LoadFigures figures = figures_of(load, served, load_.percentile, q_.ttft, q_.tpot);
     // those in flight come and go `turnovers` times, half of them before what counts, as in a service that has run for long
     while (!load_.trace && load_.drawn.turns == 1 && within(figures)) {
-      const double in_flight = rate / share_ * figures.e2e.mean, all = std::floor(std::min(turnovers * in_flight, most_drawn));
+      const double in_flight = rate / share_ * figures.e2e.mean, all = std::floor(std::min(turnovers * in_flight, most_steady));
       if (all < 1.1 * static_cast<double>(load.requests.size())) break;
       load = drawn(rate, static_cast<int>(all));
       load.warm_up = static_cast<std::size_t>(all / 2);
@@ -129,7 +129,7 @@ class Deployed {
 
   [[nodiscard]] double measured_saturation() {
     const double held = std::min(scheduler_.sequences, held_of(load_, q_, p_.apart).fit(scheduler_.cache)) * scheduler_.replicas * engines_;
-    const int count = static_cast<int>(std::clamp(12 * held, 2000.0, most_drawn));
+    const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
     const auto many = [&](double rate) { return drawn(rate, count, static_cast<int>(std::min<double>(held, count)), usual_variation); };
     double last = 0;
     for (const Served& one : simulated(many(std::numeric_limits<double>::infinity())).requests) last = std::max(last, one.last);
