@@ -19,7 +19,7 @@ import fabricost as fc
 import numpy as np
 import pandas as pd
 import yaml
-from errors import DATA, Errors, calibration, compared, groups, heading, not_priced, read, row, samples, scored_heading, scored_row, table
+from errors import DATA, Errors, compared, groups, heading, not_priced, read, row, samples, scored_heading, scored_row, table
 
 KIB, MIB = 1024, 1 << 20
 
@@ -149,7 +149,7 @@ def never_fitted(data):
     for machine, points, relative in (("dgx-h200", data.h200, "scale-up-hopper"), ("dgx-b300", data.b300, "scale-up-blackwell"),
                                       ("gb200-nvl72", data.gb200, "scale-up-blackwell"), ("rtx-pro-6000-pcie", data.rtx_pro, "pcie"),
                                       ("l40s-pcie", data.l40s, "pcie-peers")):
-        out += row(f"{machine}, `{relative}`", samples(points, calibration=calibration(relative)))
+        out += row(f"{machine}, `{relative}`", samples(points, calibration=relative))
         out += row(f"{machine}, its own", samples(points))
     out += "\n" + one_node(data)
     later = compared(data.later_one_node)
@@ -239,7 +239,7 @@ def other_processors(own):
 def machine_left_out(machine, own, everything):
     """(what stands for its constants, its points)"""
     if machine in RELATIVES:
-        return f"`{RELATIVES[machine]}`", samples(own, calibration=calibration(RELATIVES[machine]))
+        return f"`{RELATIVES[machine]}`", samples(own, calibration=RELATIVES[machine])
     launch = host_launch_of(machine)
     if not launch > 0:
         return "nothing was fitted to it", samples(own)
@@ -278,7 +278,7 @@ def rack_sizes_left_out(data):
            "sizes from a fit that starts from\nBlackwell's constants (`scale-up-blackwell`) and sees the other half; then the halves change "
            "places. Of ai-dynamo/aiconfigurator's\npoints the fit sees none. What all racks share (`data/priors/scale-up.yaml`, `fit: form`) "
            "stays as shipped. The fitted rows are by the\nshipped constants, which both tables were fitted to.\n\n") + scored_heading("sizes")
-    blackwell, points = calibration("scale-up-blackwell"), data.gb200_xla
+    blackwell, points = "scale-up-blackwell", data.gb200_xla
     first_half = points.bytes.map(lambda size: (int(size) * 0x9E3779B97F4A7C15) % 2**64 >> 63 != 0)  # the top bit of Fibonacci's hash
     parts = []
     for left in (first_half, ~first_half):

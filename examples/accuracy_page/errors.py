@@ -87,7 +87,3 @@ def groups(rows, title, names, order=()):
     found = dict(list(rows.groupby(names)))
     wanted = [name for name in order if name in found] + sorted(name for name in found if name not in order)
     return heading(title) + "".join(row(name, found[name]) for name in wanted) + "\n"
-
-
-def calibration(name):
-    return str(DATA / "calibrations" / f"{name}.yaml")

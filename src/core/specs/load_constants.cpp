@@ -314,8 +314,9 @@ void load_constants(System& system, SpecStore& library, std::string_view calibra
     if (nic == nullptr || transport.empty()) return nic != nullptr;
     const Transport& own = nic->transport;
     const std::string other{transport};
-    return own.family() == transport || own.relative == transport || library.find("transports", other).empty() ||
-           load_transport(other).relative == own.family();
+    if (own.family() == transport || own.relative == transport || own.older == transport || library.find("transports", other).empty()) return true;
+    const Transport its = load_transport(other);
+    return its.relative == own.family() || its.older == own.family();
   };
   const auto apply = [&](const SpecNode& tree, bool by_hand, bool of_transport = false) {
     CalibrationReader reader(tree, c, faults);

@@ -6,6 +6,7 @@
 #include "support/skipped.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"
@@ -140,6 +141,8 @@ TEST_CASE("a calibration of another kind of machine is refused with both names",
   CHECK(load_system("aws-p5", {}, file).constants.basis == Basis::sibling);
   CHECK(load_system("dgx-h100", std::vector<std::string>{"gpu=b200-sxm", "nvlink.link=nvlink-5"}, file).constants.name != "mine");
   CHECK(load_system("dgx-b200", {}, "scale-up-hopper").constants.name == "scale-up-hopper");  // asked for by the name of what it is of
+  const std::string older = (data_directory() / "calibrations" / "transport-rccl-roce-rocm6.yaml").string();  // older releases' of mi300x-8
+  CHECK_NOTHROW(load_system("mi300x-8", {}, older));
 }
 
 TEST_CASE("a machine described in a file is calibrated under its own name", "[calibrate]") {
