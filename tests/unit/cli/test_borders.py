@@ -72,14 +72,14 @@ def test_bytes_that_are_no_text_become_characters(folder):
 
 
 def test_an_empty_value_is_not_none(folder):
-    points = written(folder, "empty.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,\n")
+    points = written(folder, "empty.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.20,,,\n")
     refused("validate", points, "-o", "", saying=["--out", "empty"])
     refused("predict", "all_reduce", "--system", "dgx-h100", "--size", "1MiB", "--calibration", "", saying=["--calibration", "empty"])
     refused("tune", "--system", "dgx-h100", "--out=", saying=["--out"])
 
 
 def test_a_file_keeps_who_may_read_it(folder):
-    points = written(folder, "modes.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,\n")
+    points = written(folder, "modes.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.20,,,\n")
     out = os.path.join(folder, "private.csv")
     for mode in (0o600, 0o640, 0o444):
         with open(out, "w", encoding="utf-8") as file:

@@ -39,7 +39,7 @@ def test_the_calls_that_waited_least_are_measurements(folder):
 
 def test_calls_of_which_ranks_are_missing_are_no_measurements(folder):
     job(folder, only=range(7))
-    assert "their times contain waiting" in Command(TOOL, "validate").works(folder, "--system", "dgx-h100")
+    Command(TOOL, "validate").refused(folder, "--system", "dgx-h100", saying=["their times contain waiting"])
 
 
 def test_calibrate_reads_traces_and_wants_their_machine(folder):
