@@ -1,6 +1,7 @@
 /// Reads the keys of one tier; its links and switch provide what the tier leaves out; both are checked
 /// against each other: rate, shape, edges, ports.
 
+#include "specs/overrides.hpp"
 #include "specs/store.hpp"
 
 #include <fmt/format.h>
