@@ -76,7 +76,7 @@ Prediction in_a_stream(const System& system, const Operation& one, const Choice&
   constexpr int in_flight = 128;                    // perftest's --tx-depth where none is given
   constexpr double fills_the_link = 64 * kibibyte;  // perftest's --size where none is given
   const double bytes = one.bytes.value(), share = bytes / gibibyte;
-  const Prediction alone = predict(system, one, choice);
+  Prediction alone = predict(system, one, choice);
   if (share >= 1) return alone;
   const Prediction large = of_a_gibibyte(system, one, choice);
   const double factor = std::max(share, alone.seconds / in_flight / large.seconds);
