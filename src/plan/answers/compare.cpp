@@ -395,9 +395,7 @@ std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const Loa
                                              const Prices& prices) {
   question.top = 1;
   const LoadedServing best = found_deployments(system, question, load).deployments.front();
-  const double requests = best.answered_within ? *best.answered_within
-                          : best.rate_within   ? *best.rate_within
-                                               : best.at_once.value_or(best.figures.rate);
+  const double requests = best.answered_within.value_or(best.rate_within.value_or(best.figures.rate));
   Compared out = compared(question, best.deployment, system, prices, requests / best.figures.rate);
   out.requests = requests;
   const auto [low, high] = out.rate;

@@ -546,7 +546,7 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
       row.rate_within = std::max(one.kept(), row.keeps ? asked : 0);
       row.answered_within = std::max(one.answered(), row.keeps ? row.figures.rate : 0);
     } else if (one.answered() > 0) {
-      row.at_once = one.answered();
+      row.answered_within = one.answered();
     }
     best.push_back(row);
     if (!best.front().keeps) break;  // the nearest, which says what is missed

@@ -45,8 +45,7 @@ struct LoadedServing {
   long long preempted = 0;
   std::optional<double> saturation{};   ///< requests per second
   std::optional<double> rate_within{};  ///< requests that arrive per second up to which limits are kept; none: any of a trace
-  std::optional<double> answered_within{};  ///< of a trace, requests answered per second at that rate
-  std::optional<double> at_once{};      ///< of a trace that keeps them at any speed, requests answered per second where all come at once
+  std::optional<double> answered_within{};  ///< of a trace, requests answered per second at that rate, or where all come at once
   bool keeps = false;
 };
 
