@@ -72,14 +72,15 @@ inline Prediction detail::predict_without_host(const System& system, const Opera
       return p;
     }
   }
-  if (choice.rule == Choice::Rule::fastest && !is_host_copy(op)) {  // exact, where a curve samples
-    const PriceTable table = detail::prices_of(system, f, op, choice, in);
-    const int best = table.pick(std::max(bytes, 1.0));  // an empty message runs as a byte does, which breaks ties; so do curves
-    detail::complete(p, system, table.candidate(best), [&] { return table.line(best); });
+  if (is_host_copy(op)) {
+    const Curve curve = compile_on(f, system, op, choice);
+    detail::complete(p, system, curve.ran_at(bytes), [&] { return curve.line(bytes); });
     return p;
   }
-  const Curve curve = compile_on(f, system, op, choice);
-  detail::complete(p, system, curve.ran_at(bytes), [&] { return curve.line(bytes); });
+  // of this size alone, exact where a curve samples
+  const PriceTable table = detail::prices_of(system, f, op, choice, in);
+  const int best = table.pick(std::max(bytes, 1.0));  // an empty message runs as a byte does, which breaks ties; so do curves
+  detail::complete(p, system, table.candidate(best), [&] { return table.line(best); });
   return p;
 }
 

@@ -31,8 +31,10 @@ void compare(support::Report& report, const support::Case& c, const Choice& choi
     op.bytes = Bytes::from_value(bytes);
     const Prediction p = predict(c.system, op, choice);
     const double t = curve.seconds(bytes);
-    report.expect(std::fabs(t - p.seconds) <= 1e-9 * p.seconds && std::fabs(curve.line(bytes)(bytes) - p.seconds) <= 1e-12 * p.seconds &&
-                      curve.ran_at(bytes) == p.ran,
+    const bool same = std::fabs(t - p.seconds) <= 1e-9 * p.seconds && std::fabs(curve.line(bytes)(bytes) - p.seconds) <= 1e-12 * p.seconds &&
+                      curve.ran_at(bytes) == p.ran;
+    const bool as_fast = p.by_price && t >= p.seconds * (1 - 1e-8) && t <= p.seconds * 1.03;  // which is the fastest a curve samples
+    report.expect(same || as_fast,
                   c, p.ran, bytes, [&] {
                     const Candidate other = curve.ran_at(bytes);
                     return std::string{"the curve runs "}
