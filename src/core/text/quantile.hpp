@@ -4,6 +4,7 @@
 #include <fabricost/namespaces.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -18,11 +19,17 @@ namespace fabricost::core {
   return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-/// The same of values in any order.
-[[nodiscard]] inline double quantile_of(std::vector<double> values, double p) {
-  std::sort(values.begin(), values.end());
-  return quantile(values, p);
+/// The same of values in any order, which are put into another.
+[[nodiscard]] inline double quantile_among(std::vector<double>& values, double p) {
+  if (values.empty()) return 0;
+  const double at = p * static_cast<double>(values.size() - 1);
+  const auto below = values.begin() + static_cast<std::ptrdiff_t>(at);
+  std::nth_element(values.begin(), below, values.end());
+  if (below + 1 == values.end()) return *below;
+  return *below + (at - std::floor(at)) * (*std::min_element(below + 1, values.end()) - *below);
 }
+
+[[nodiscard]] inline double quantile_of(std::vector<double> values, double p) { return quantile_among(values, p); }
 
 /// The median of values in any order, of two in the middle the upper. \pre there are some; they are put into another order
 template <class T>

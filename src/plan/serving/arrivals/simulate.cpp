@@ -22,6 +22,7 @@ namespace fabricost::plan {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
+constexpr long long no_end = std::numeric_limits<long long>::max();
 
 /// What is left of a request.
 struct Left {
@@ -470,7 +471,7 @@ class Service {
   }
 
   static void find_next_end(Replica& r) {
-    r.next_end = std::numeric_limits<long long>::max();
+    r.next_end = no_end;
     for (const Running& one : r.running) r.next_end = std::min(r.next_end, one.ends);
   }
 
@@ -486,17 +487,19 @@ class Service {
     }
     if (!r.running.empty() && r.count >= r.next_end) {
       std::size_t kept = 0;
+      long long next_end = no_end;
       for (std::size_t k = 0; k < r.running.size(); ++k) {
         const Running one = r.running[k];
         if (one.ends > r.count) {
           r.running[kept++] = one;
+          next_end = std::min(next_end, one.ends);
           continue;
         }
         const double grown = leave(r, one);
         answered(engine, r, one.request, one.own + grown);
       }
       r.running.resize(kept);
-      find_next_end(r);
+      r.next_end = next_end;
       if (r.unanswered() == 0) r.own = r.context = r.growth = 0;
     }
     if (r.reading.empty()) return;
@@ -571,10 +574,9 @@ class Service {
 
 [[nodiscard]] Percentiles percentiles_of(std::vector<double> values, double percentile) {
   if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
   double sum = 0;
   for (const double one : values) sum += one;
-  const auto at = [&](double p) { return core::quantile(values, p / 100); };
+  const auto at = [&](double p) { return core::quantile_among(values, p / 100); };
   return {sum / static_cast<double>(values.size()), at(50), at(90), at(99), at(percentile)};
 }
 
@@ -595,9 +597,8 @@ LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double 
   if (!(end > begin)) {  // all at once: while engines are full
     std::vector<double> ends;
     for (const Served& one : all) ends.push_back(one.last);
-    std::sort(ends.begin(), ends.end());
-    begin = core::quantile(ends, warm_up);
-    end = core::quantile(ends, 1 - warm_up);
+    begin = core::quantile_among(ends, warm_up);
+    end = core::quantile_among(ends, 1 - warm_up);
   }
   double answers = 0, tokens = 0, present = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
