@@ -195,6 +195,21 @@ TEST_CASE("with prompts on GPUs of their own, more GPUs never answer less, nor d
   }
 }
 
+// its prompts are read in time by workers that read fewer of them a second than others
+TEST_CASE("naming the workers that read prompts never keeps the limits for more requests than leaving them out") {
+  ServeRequest r;
+  r.disaggregated = true;
+  r.isl = 4096, r.osl = 512, r.ttft = units::s(1), r.tpot = units::ms(30), r.top = 1;
+  r.request_rate = RequestRate{0.05};
+  r.system.name = "dgx-h200", r.model.name = "qwen3-235b-a22b", r.gpus = 32;
+  const double free = *answer(r).layouts.front().arrivals->rate_within;
+  for (const int tp : {1, 2, 4}) {
+    r.prefill_tp = tp;
+    INFO("tp " << tp);
+    CHECK(free >= 0.985 * *answer(r).layouts.front().arrivals->rate_within);
+  }
+}
+
 TEST_CASE("a rate up to which limits hold is one that is answered, however many requests are in flight") {
   ServeRequest r;
   r.system.name = "dgx-h100";

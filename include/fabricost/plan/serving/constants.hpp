@@ -81,6 +81,7 @@ struct ServingSpread {
 struct ServingStack {
   std::string name = "vllm";
   std::string title{};
+  std::vector<std::string> vendors{};  ///< of the GPUs that it runs on; empty: any
 
   double stretch = prior::serving_stack::stretch;          ///< factor on the kernels of every pass
   double prefill = prior::serving_stack::prefill;          ///< further factor on the kernels of a prefill

@@ -105,10 +105,15 @@ class Deployed {
     // those in flight come and go `turnovers` times, half of them before what counts, as in a service that has run for long
     while (!load_.trace && load_.drawn.turns == 1 && within(figures)) {
       const double in_flight = rate / share_ * figures.e2e.mean, all = std::floor(std::min(turnovers * in_flight, most_steady));
-      if (all < 1.1 * static_cast<double>(load.requests.size())) break;
-      load = drawn(rate, static_cast<int>(all));
-      load.warm_up = static_cast<std::size_t>(all / 2);
-      served = simulated(load);
+      const double drawn_already = static_cast<double>(load.requests.size());
+      const auto before = static_cast<std::size_t>(all / 2);
+      if (all >= 1.1 * drawn_already) {
+        load = drawn(rate, static_cast<int>(all));
+        served = simulated(load);
+      } else if (all / 2 <= 1.1 * std::max(static_cast<double>(load.warm_up), warm_up * drawn_already)) {
+        break;
+      }
+      load.warm_up = before;
       figures = figures_of(load, served, load_.percentile, q_.ttft, q_.tpot);
     }
     figures.rate *= share_;
@@ -483,15 +488,20 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
   if (question.disaggregated && !order.empty() && deployed.front()->limited()) {
     sort_out(1);
     double best = order.empty() ? 0 : deployed[order.front()]->kept();
-    // kinds of workers that fewer GPUs take whole, of 2, 4, 8 or 16, may be better with some idle
-    for (int whole = 2, last = question.gpus; whole <= 16 && !question.pool; whole *= 2) {
-      if (question.gpus / whole * whole == last || question.gpus < whole) continue;
-      last = any.gpus = question.gpus / whole * whole;
-      try {
-        for (const PricedServing& p : serving_pareto(system, any)) front.push_back(p);
-      } catch (const RequestError&) {  // too few for the sizes that are given
-        break;
+    // kinds of workers that read prompts sooner than the mean must, and that fewer GPUs take whole, of 2, 4, 8 or 16, with some idle
+    for (int whole = 1, last = 0; whole <= (question.pool ? 1 : 16); whole *= 2) {
+      any.gpus = question.gpus / whole * whole;
+      if (any.gpus == last || any.gpus < 1) continue;
+      for (const double share : {0.0, 1.0, 0.5, 0.25}) {
+        if (share == 0 ? last == 0 : question.ttft <= 0) continue;
+        any.ttft = share * question.ttft;
+        try {
+          for (const PricedServing& p : serving_pareto(system, any)) front.push_back(p);
+        } catch (const RequestError&) {  // too few for the sizes that are given, or none reads as soon
+          break;
+        }
       }
+      last = any.gpus;
     }
     std::stable_sort(front.begin(), front.end(), [&](const PricedServing& a, const PricedServing& b) { return rate_of(a) > rate_of(b); });
     for (std::size_t i = 0; i < front.size() && std::isfinite(best) && rate_of(front[i]) > best; ++i) {

@@ -10,7 +10,8 @@
 ///                few requests came
 ///   numbers      where prompts are read apart, of each two kinds of workers the numbers that keep the limits at most, as percentiles want others
 ///                than means: more prefill workers as long as they make most requests late. Kinds are those of the fronts of all GPUs and of as
-///                many as 2, 4, 8 and 16 divide, so that more GPUs answer no less (1 % apart, as rates are)
+///                many as 2, 4, 8 and 16 divide, so that more GPUs answer no less (1 % apart, as rates are), each without a limit on the mean
+///                TTFT and with the limit, a half and a quarter of it, as some wait longer than the mean
 ///   apart        prompts on prefill workers; each cache is sent over a link of both workers, one after another, to the decode worker with the
 ///                fewest requests
 
