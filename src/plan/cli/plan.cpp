@@ -11,8 +11,10 @@
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/answers/serve.hpp>
+#include <fabricost/plan/kernels/groups.hpp>
 #include <fabricost/plan/model/stages.hpp>
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
+#include <fabricost/plan/serving/experts.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -133,20 +135,40 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   return !layout.recompute_by_stage.empty() ? "per_stage" : layout.recompute_layers == 0 ? "uniform" : even ? "block" : "uneven";
 }
 
-/// The model's checkpoint by its public id: the one of its own name, else one that is not quantised, else any; empty: none is known.
-[[nodiscard]] std::string checkpoint_of(const plan::Model& model) {
+/// The model's checkpoint by its public id: the one that was asked for, else the one of its own name, else one that follows instructions and is
+/// not quantised, else one that is not, else any; empty: none is known.
+[[nodiscard]] std::string checkpoint_of(const plan::Model& model, std::string_view asked) {
+  constexpr int none = 5;
   const auto rank = [&](const std::string& alias) {
     const std::size_t slash = alias.find('/');
-    if (slash == std::string::npos) return 3;
+    if (slash == std::string::npos) return none;
+    if (alias == asked) return 0;
     const std::string tail = core::lowered(alias.substr(slash + 1));
-    return tail == model.name ? 0 : tail.find("fp4") == std::string::npos && tail.find("fp8") == std::string::npos ? 1 : 2;
+    if (tail == model.name) return 1;
+    return tail.find("fp4") != std::string::npos || tail.find("fp8") != std::string::npos ? 4 : tail.find("instruct") != std::string::npos ? 2 : 3;
   };
   const auto best = std::min_element(model.aliases.begin(), model.aliases.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-  return best == model.aliases.end() || rank(*best) == 3 ? std::string{} : *best;
+  return best == model.aliases.end() || rank(*best) == none ? std::string{} : *best;
+}
+
+/// Copies of experts beside each one once: those asked for, and as many more as give every rank as many.
+[[nodiscard]] int copies_of_experts(const plan::ServingQuestion& q, const plan::EngineLayout& engine) {
+  const int once = q.model.experts, all = once + q.stack.kernels.copies;
+  return engine.ep < 2 ? q.stack.kernels.copies : (all + engine.ep - 1) / engine.ep * engine.ep - once;
+}
+
+/// Whether a kernel of DeepEP carries tokens to experts and back.
+[[nodiscard]] bool runs_deepep(const plan::ServingStack& stack, const plan::EngineLayout& engine, const plan::System& system, bool prefill) {
+  const std::vector<core::MoeKernel>& kernels = prefill ? stack.kernels.experts_prefill : stack.kernels.experts_decode;
+  const core::ExpertPlacement at{engine.ep, std::min(engine.ep, plan::place(engine.ranks(), 1, system.domain).local)};
+  return engine.ep == engine.ranks() && engine.ep > 1 && std::any_of(kernels.begin(), kernels.end(), [&](core::MoeKernel k) {
+           return core::name(k).starts_with("deepep") && plan::runs_on(k, system, at);
+         });
 }
 
 /// The same of a deployment: what its question priced. \param prefill of a prefill worker, not of the engine that decodes
-[[nodiscard]] core::json_parts::Json in_terms_of_commands(const ServeAnswer& found, std::string_view name, bool prefill = false) {
+/// \param asked the model's name as the question gives it
+[[nodiscard]] core::json_parts::Json in_terms_of_commands(const ServeAnswer& found, std::string_view asked, std::string_view name, bool prefill = false) {
   using core::json_parts::Json;
   const plan::ServingQuestion& q = found.found->question;
   const plan::ServingStack& stack = q.stack;
@@ -154,7 +176,7 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   const plan::System& system = prefill && q.pool ? *q.pool->system : found.found->system;
   const plan::EngineLayout& engine = prefill ? p.prefill : p.engine;
   const std::string weights{plan::name(q.format.weights)}, published = q.model.stated_precision.empty() ? "bf16" : q.model.stated_precision;
-  const std::string id = checkpoint_of(q.model);
+  const std::string id = checkpoint_of(q.model, asked);
   const auto positive = [](auto number) { return number > 0 ? Json(number) : Json(); };
   const auto share = [](double part) { return part < 1 ? Json(fmt::format("{:g}", part)) : Json(); };
   const int nodes = (engine.gpus() + system.gpus_per_node - 1) / system.gpus_per_node;
@@ -181,7 +203,10 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   if (name == "converted") return weights != published && weights != "fp8" ? Json(weights) : Json();
   if (name == "own_drafts") return mtp ? positive(stack.drafts) : Json();
   if (name == "other_drafts") return mtp ? Json() : positive(stack.drafts);
-  if (name == "copies") return positive(stack.kernels.copies);
+  if (name == "copies") return stack.kernels.copies > 0 ? positive(copies_of_experts(q, engine)) : Json();
+  if (name == "copies_to_divide") return positive(copies_of_experts(q, engine));
+  if (name == "deepep") return runs_deepep(stack, engine, system, prefill);
+  if (name == "half_batches") return stack.overlaps;
   if (name == "weights_on_host") return positive(std::ceil(q.host.weights / gibibyte));
   if (name == "kv_on_host") return positive(std::ceil(q.host.cache / gibibyte));
   if (name == "eager") return stack.decode_launch == Launch::eager;
@@ -209,8 +234,14 @@ template <class Request, class Answer>
 void add_launch(std::string& out, const PlanOptions& o, const Request& request, const Answer& found, const Terminal& terminal) {
   using core::json_parts::Json;
   Json json = core::json_of(found);
+  const auto in_terms = [&](std::string_view name, [[maybe_unused]] bool prefill) {
+    if constexpr (std::same_as<Request, ServeRequest>)
+      return in_terms_of_commands(found, request.model.name, name, prefill);
+    else
+      return in_terms_of_commands(found, name);
+  };
   const plan::ValueOf value_of = [&](const std::string& name) -> Json {
-    if (Json other = in_terms_of_commands(found, name); !other.is_null()) return other;
+    if (Json other = in_terms(name, false); !other.is_null()) return other;
     for (const Json* of : {&json.at("layouts").front(), &json})
       if (of->contains(name)) return of->at(name);
     const auto fields = fields_of<Request>();
@@ -222,7 +253,7 @@ void add_launch(std::string& out, const PlanOptions& o, const Request& request, 
   by_hand.insert(by_hand.end(), launched.by_hand.begin(), launched.by_hand.end());
   if constexpr (std::same_as<Request, ServeRequest>)
     if (found.layouts.front().disaggregated) {
-      const plan::LaunchCommand prefill = plan::launch_of(o.launch, "serve", [&](const std::string& name) { return in_terms_of_commands(found, name, true); });
+      const plan::LaunchCommand prefill = plan::launch_of(o.launch, "serve", [&](const std::string& name) { return in_terms(name, true); });
       commands.insert(commands.begin(), prefill.command);
       for (const std::string& one : prefill.by_hand)
         if (std::find(by_hand.begin(), by_hand.end(), one) == by_hand.end()) by_hand.push_back("prefill workers: " + one);

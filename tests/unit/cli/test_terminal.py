@@ -123,6 +123,14 @@ def test_engines_are_started_with_the_checkpoint_of_the_model():
         assert json.loads(done.stdout)["launch"].startswith(f"vllm serve {checkpoint} "), done.stdout[-600:]
 
 
+def test_launch_flags_start_the_checkpoint_asked_for_with_as_many_experts_as_ranks_divide():
+    job = ("plan", "serve", "-s", "dgx-h100", "-g", "96", "--stack", "large-ep", "--top", "1", "--tp", "1", "--ep", "24", "--dp", "24", "--launch-flags", "sglang", "--json")
+    for model in ("deepseek-ai/DeepSeek-R1", "deepseek-ai/DeepSeek-V3"):
+        command = json.loads(subprocess.run([TOOL, *job, "-m", model], capture_output=True, text=True, check=True).stdout)["launch"]
+        for flag in (f"--model-path {model}", "--ep-num-redundant-experts 8", "--moe-a2a-backend deepep", "--enable-two-batch-overlap"):
+            assert flag in command, command
+
+
 def test_launch_flags_say_what_the_stack_and_the_request_change():
     def launch(*arguments):
         done = subprocess.run([TOOL, "plan", "train", "--top", "1", "--json", *arguments], capture_output=True, text=True, timeout=120, check=True)
