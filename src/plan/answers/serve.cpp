@@ -139,6 +139,7 @@ AnswerTable<PlannedDeployment> PlannedDeployment::fields() {
       gives(&A::kv_sent, "prefill.kv_bytes", "kv_bytes_sent", "KV cache of a prompt, sent to its decode worker; None: not apart.", 1,
             left_out),
       gives(&A::kv_rate, "prefill.kv_bytes_per_s", "kv_bytes_per_second", "The rate at which it is sent.", 1, left_out),
+      gives(&A::paid_gpus, "paid_gpus", "paid_gpus", "GPUs that the money is of: whole nodes, or the least that is rented."),
       gives(&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",
             "USD for a million answered tokens, which pay for all GPUs, of both machines where there are two; None: a price is not known.", 1,
             left_out),
@@ -237,6 +238,7 @@ namespace {
   }
   const Compared money = compared(q, p, system, prices);
   out.dollars_per_million_tokens = money.dollars;
+  out.paid_gpus = q.all_gpus() + money.idle_gpus;
   out.token_prices = money.tokens;
   if (q.stack.drafts > 0) {
     out.tokens_per_step = q.stack.tokens_per_step();
@@ -330,6 +332,15 @@ void set_stores(std::vector<PrefixStore>& out, const ServeRequest& r) {
     throw Refusal("<prefix_tier>: <prefix> says already how much is found; name one tier without its size, or give <turns> or <requests> instead");
 }
 
+/// The stack on a machine. \throws Refusal where it does not run on GPUs of that vendor
+[[nodiscard]] ServingStack stack_for(const ServingTable& table, std::string_view name, const System& system) {
+  ServingStack out = table.stack(name, system.gpu.generation, system.gpu.name);
+  if (!out.vendors.empty() && std::find(out.vendors.begin(), out.vendors.end(), system.gpu.vendor) == out.vendors.end())
+    throw Refusal(fmt::format("<stack={}>: {} runs on GPUs of {} alone, which {} has not; take <stack=vllm> or <stack=sglang>", name, out.title,
+                              fmt::join(out.vendors, " and "), system.name));
+  return out;
+}
+
 /// Machines of another kind that read the prompts, by the same stack. \throws Refusal
 void set_pool(ServingQuestion& q, const ServeRequest& r, const ServingTable& table) {
   q.by_layer = r.kv_by_layer;
@@ -337,7 +348,7 @@ void set_pool(ServingQuestion& q, const ServeRequest& r, const ServingTable& tab
     if (!r.prefill_gpus) throw Refusal("how many GPUs of <prefill_system> read the prompts? Give <prefill_gpus>", true);
     const std::shared_ptr<const System> system = r.prefill_system.get();
     q.disaggregated = true;
-    q.pool = {system, *r.prefill_gpus, table.stack(r.stack, system->gpu.generation, system->gpu.name), table.constants(system->gpu.generation)};
+    q.pool = {system, *r.prefill_gpus, stack_for(table, r.stack, *system), table.constants(system->gpu.generation)};
     q.pool->stack.prefill_launch = q.stack.prefill_launch;
     q.pool->stack.kernels.routing = q.stack.kernels.routing;
     q.pool->stack.kernels.copies = q.stack.kernels.copies;
@@ -447,7 +458,7 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
   q.model = model;
   set_format(q, r, system);
   const ServingTable table = load_serving_table();
-  q.stack = table.stack(r.stack, system.gpu.generation, system.gpu.name);
+  q.stack = stack_for(table, r.stack, system);
   q.constants = table.constants(system.gpu.generation);
   if (q.stack.drafts > 0 && r.draft_tokens != 0 && q.model.predict_layers == 0)
     throw Refusal(fmt::format("<stack={}> drafts tokens with a model's own module for it, which {} has not (predict_layers)", q.stack.name,

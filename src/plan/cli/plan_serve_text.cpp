@@ -199,8 +199,9 @@ void text_of(Page& page, const ServeAnswer& answer) {
     page.line("Redundant experts take {} of each GPU; all of its experts are sent anew in {}", size_text(*row.expert_copies),
               short_time_text(row.rebalance->value()));
   if (row.dollars_per_million_tokens)
-    page.say("A million tokens cost {}, by the GPU time that each takes; if only output is billed: {}{}{}.", token_prices_text(row.token_prices),
+    page.say("A million tokens cost {}, by the GPU time that each takes; if only output is billed: {}{}{}{}.", token_prices_text(row.token_prices),
              figure(*row.dollars_per_million_tokens, 3), q.pool ? ", of both machines" : "",
+             row.paid_gpus > q.all_gpus() ? fmt::format("; {} GPUs are paid for", row.paid_gpus) : "",
              row.arrivals && row.arrivals->saturation ? fmt::format("; at {} of the {} requests/s that it can take",
                                                                     figure(row.arrivals->asked, 3), figure(*row.arrivals->saturation, 3))
                                                       : "");

@@ -63,6 +63,7 @@ ServingStack read_stack(MapReader& in, const std::string& name) {
   s.hold_steps = in.number("hold_steps", s.hold_steps, 0, 1e5);
   s.hold_tokens = in.number("hold_tokens", s.hold_tokens, 0, 1e7);
   s.together = in.number("together", s.together, 0, 1e5);
+  for (const SpecNode* one : in.texts("vendors")) s.vendors.push_back(one->text);
   s.kernels.reduce.library = in.choice("library", inference_library_names, s.kernels.reduce.library);
   s.kernels.reduce.version = version_number(in.text("version"));
   read_kernels(in, "experts_prefill", s.kernels.experts_prefill);

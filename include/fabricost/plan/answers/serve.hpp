@@ -92,6 +92,7 @@ struct PlannedDeployment {
   std::optional<Bytes> kv_sent{};
   std::optional<Bandwidth> kv_rate{};
   std::optional<double> dollars_per_million_tokens{};
+  int paid_gpus = 0;
   std::vector<TokenPrice> token_prices{};
   std::optional<double> expert_imbalance{};
   std::optional<Bytes> expert_copies{};
