@@ -55,14 +55,14 @@ void add_plan(py::module_& module) {
               py::cpp_function(
                   [values = py::object(plans.attr("to_dict"))](const py::object& self) {
                     py::dict out = values(self);
-                    const py::object best = self.attr("best");
+                    const py::object best = self.attr("unrestricted");
                     out["best"] = best.is_none() ? best : best.attr("to_dict")();
                     return out;
                   },
                   py::is_method(plans), py::name("to_dict"), "to_dict(self)\n--\n\nField names and values, a dict that json.dumps takes."));
-  plans
+  plans.property("best", [](const P& p) { return p.layouts.front(); }, "The fastest layout of those asked for, `plans[0]`.")
       .property(
-          "best", [](const P& p) { return answered([&] { return best_of_job(p); }); },
+          "unrestricted", [](const P& p) { return answered([&] { return best_of_job(p); }); },
           "Where one layout was named that fits, the best with its fields open, in the same stack, a search of its own; None: none was.")
       .def(
           "sensitivity", [](const P& p) { return answered([&] { return changes_of(found_of(p)); }); },

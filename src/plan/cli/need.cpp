@@ -101,6 +101,11 @@ void text_of(Page& page, const NeedAnswer& a) {
   if (!a.beyond.empty()) page.say(a.beyond + ".");
   add_range(page, a);
   page.say("There: " + layout_text(a) + ".");
+  if (a.rate_apart)
+    page.say("With prompts on GPUs of their own (--disaggregated) as many hold up to {:.4g} requests/s: fewer may be enough.", *a.rate_apart);
+  if (a.days_with_failures)
+    page.line("With failures it takes {:.4g} days{}: --goodput counts them.", *a.days_with_failures,
+              *a.days_with_failures > *a.limit ? ", too long" : "");
   if (const auto& beyond = a.most ? a.next_larger : a.next_smaller; beyond)
     page.say("{} is {}; there: {}.", with_unit(*beyond, a.unit), a.most ? "too much" : "not enough", a.binding);
   else

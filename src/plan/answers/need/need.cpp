@@ -12,6 +12,7 @@
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
+#include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/progress.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -91,6 +92,11 @@ AnswerTable<NeedAnswer> NeedAnswer::fields() {
           gives(&A::measured, "measured", "measured", "What the goal is about, with its unit."),
           gives(&A::limit, "limit", "limit", "The goal's number, in that unit."),
           gives(&A::measure, "measure", "measure", "The same as predicted at the answer."),
+          gives(&A::days_with_failures, "days_with_failures", "days_with_failures",
+                "Training of a run, where failures were left out: its days with them; None: no run, or they are counted.", 1, true),
+          gives(&A::rate_apart, "requests_per_s_apart", "requests_per_second_apart",
+                "GPUs for requests that arrive: requests/s that as many keep the limits at with prompts on GPUs of their own, where it is a tenth "
+                "more; None: it is not.", 1, true),
           gives(&A::layout, "at", "layout", "Training: the forward answer there, a TrainingPlan.", 1, true),
           gives(&A::deployment, "at", "deployment", "Serving: the forward answer there, a ServingPlan.", 1, true),
           gives(&A::satisfied, "satisfied", "satisfied", "Whether a value meets the goal."),
@@ -450,6 +456,14 @@ template <class Plan, class Request, class Prepare, class Answered>
 
 namespace {
 
+/// The share of its time that failures and checkpoints leave a run.
+[[nodiscard]] double goodput_of(const NeedRequest& r, const PlannedLayout& layout, const System& machine) {
+  GoodputRequest failing = r.failures;
+  failing.gpus = layout.used_gpus;
+  failing.gpus_per_node = machine.gpus_per_node;
+  return answer(failing).goodput;
+}
+
 [[nodiscard]] NeedAnswer trained(const NeedRequest& request, std::optional<double> above) {
   const auto with_stack = [](NeedRequest& r, const System& machine) {
     r.stack = stack_on(r.stack, machine);
@@ -468,12 +482,7 @@ namespace {
                    .idle = best.gpus - best.used_gpus,
                    .terms = best.terms};
     if (r.tokens) out.outcome.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
-    if (r.goodput) {
-      GoodputRequest failing = r.failures;
-      failing.gpus = best.used_gpus;
-      failing.gpus_per_node = machine.gpus_per_node;
-      out.outcome.kept = answer(failing).goodput;
-    }
+    if (r.goodput) out.outcome.kept = goodput_of(r, best, machine);
     out.plan = best;
   };
   return need::least_of<PlannedLayout>(request, false, {.compute = true, .custom = request.symmetric, .moe = false}, &NeedAnswer::layout,
@@ -485,10 +494,45 @@ namespace {
 NeedAnswer answer(const NeedRequest& request) {
   NeedAnswer out = trained(request, {});
   out.one_batch = !(request.batch_within > 0) && (out.unknown == "gpus" || out.unknown == "nodes");
+  if (request.in && !request.goodput && out.measure && out.layout)
+    out.days_with_failures =
+        *out.measure / goodput_of(request, *out.layout, *request.system.get(request.overrides, KernelSets::none(), request.calibration));
   return out;
 }
 
 NeedAnswer least_above(const NeedRequest& request, double above) { return trained(request, above); }
+
+namespace {
+
+/// ", prompts of 4096 and answers of 512 tokens, TTFT 1 s TPOT 30 ms at the 99th percentile, vllm", as far as they are given.
+[[nodiscard]] std::string asked_of(const NeedServeRequest& r) {
+  std::string out = r.requests.empty() ? fmt::format(", prompts of {} and answers of {} tokens", r.isl, r.osl) : "";
+  if (r.ttft || r.tpot) out += ",";
+  if (r.ttft) out += " TTFT " + duration_text(*r.ttft);
+  if (r.tpot) out += " TPOT " + duration_text(*r.tpot);
+  if ((r.ttft || r.tpot) && (r.request_rate || !r.requests.empty()))
+    out += r.goodput ? fmt::format(" for {:.4g} % of requests", 100 * *r.goodput) : fmt::format(" at the {:g}th percentile", r.percentile.value_or(LoadQuestion{}.percentile));
+  return out + ", " + r.stack;
+}
+
+/// Requests per second that keep the limits on as many GPUs with prompts on GPUs of their own; none where that is no tenth more.
+[[nodiscard]] std::optional<double> rate_apart(const NeedServeRequest& r, int gpus, const PlannedDeployment& together) {
+  constexpr double worth_saying = 1.1;
+  ServeRequest apart = r;
+  apart.gpus = gpus;
+  apart.disaggregated = true;
+  apart.top = 1;
+  try {
+    const PlannedDeployment best = nearest_served(apart).layouts.front();
+    if (best.arrivals && best.arrivals->rate_within && together.arrivals->rate_within &&
+        *best.arrivals->rate_within > worth_saying * *together.arrivals->rate_within)
+      return best.arrivals->rate_within;
+  } catch (const RequestError&) {  // two kinds of workers do not fit
+  }
+  return {};
+}
+
+}  // namespace
 
 NeedAnswer answer(const NeedServeRequest& request) {
   const auto serve = [](const NeedServeRequest& r, const System& machine, need::At<PlannedDeployment>& out) {
@@ -510,8 +554,12 @@ NeedAnswer answer(const NeedServeRequest& request) {
     }
     out.plan = best;
   };
-  return need::least_of<PlannedDeployment>(
+  NeedAnswer out = need::least_of<PlannedDeployment>(
       request, true, {}, &NeedAnswer::deployment, [](const NeedServeRequest&, const System&) {}, serve);
+  out.title += asked_of(request);
+  if (out.unknown == "gpus" && out.satisfied && out.deployment && request.request_rate && !request.disaggregated)
+    out.rate_apart = rate_apart(request, static_cast<int>(*out.value), *out.deployment);
+  return out;
 }
 
 }  // namespace fabricost::plan

@@ -82,7 +82,7 @@ struct NeedAnswer {
   double worth = 1;  ///< SI units of one of the unit; 1: a count, or a parameter that a file declares
   std::optional<double> fast_value, slow_value, next_smaller, next_larger;
   std::string binding, goal, measured;
-  std::optional<double> limit, measure, days_with_failures;
+  std::optional<double> limit, measure, days_with_failures, rate_apart;
   bool satisfied = false, most = false;
   std::string reason;
   std::vector<NeedTried> tried;
