@@ -154,11 +154,32 @@ void add_how_sure(Page& page, const ExploreAnswer& a) {
                    : fmt::format("That is sure: their ranges{} do not meet", ranges));
 }
 
+/// The points within the limits that are better than the chosen one by another objective, one for each.
+void add_better_otherwise(Page& page, const ExploreAnswer& a) {
+  const ExplorePoint* const chosen = point_of(a, a.chosen);
+  if (chosen == nullptr) return;
+  for (std::size_t i = 1; i < a.objectives.size(); ++i) {
+    const ExploreObjective& by = a.objectives[i];
+    if (!by.counts) continue;
+    const ExplorePoint* best = chosen;
+    const auto better = [&](const ExplorePoint& p) {
+      const std::optional<double> value = p.objectives[i].second, so_far = best->objectives[i].second;
+      return p.meets && value && so_far && (by.more_is_better ? *value > *so_far : *value < *so_far);
+    };
+    for (const ExplorePoint& p : a.points)
+      if (better(p)) best = &p;
+    if (best != chosen)
+      page.say("By {}: {} ({}, {} here).", heading_of(by).text, place_text(a, *best), figure(*best->objectives[i].second),
+               figure(*chosen->objectives[i].second));
+  }
+}
+
 void explored_text(Page& page, const ExploreAnswer& a) {
   const auto run = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.trouble.empty(); });
   const auto meet = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.meets; });
   page.title(verdict_of(a));
   add_how_sure(page, a);
+  add_better_otherwise(page, a);
   if (a.chosen) page.say(a.title);
   const bool limited = std::any_of(a.objectives.begin(), a.objectives.end(), [](const ExploreObjective& o) { return o.limit.has_value(); });
   page.say("{} of {} can run{}{}.", run, a.points.size(), limited ? fmt::format(", {} are within the limits", meet) : "",
