@@ -23,6 +23,15 @@
 
 namespace fabricost::observe {
 
+/// One PCIe link as a file states it.
+struct PcieLink {
+  double lane_rate = 0;  ///< bits per second of one lane; 0: unknown
+  int lanes = 0;         ///< 0: unknown
+
+  /// Bits per second of all lanes; an unknown width is taken for 16.
+  [[nodiscard]] double rate() const { return lane_rate * (lanes > 0 ? lanes : 16); }
+};
+
 /// A GPU, or a port of a NIC as the operating system counts them.
 struct TopologyDevice {
   std::string name;              ///< name in the table: GPU0, NIC3, mlx5_0
@@ -36,6 +45,7 @@ struct TopologyDevice {
   bool own_memory_node = false;  ///< the GPU's memory is a NUMA node of the host (Grace)
   int compute = 0;               ///< NVIDIA: SM version (90); AMD: gfx version as a number (908, 910 = gfx90a, 942); 0: unknown
   double line_rate = 0;          ///< of a NIC port, bits per second and direction; 0: unknown
+  PcieLink slot{};               ///< of a NIC its own link, of a GPU the slowest on its way to the processor
   std::optional<bool> gpu_direct{};
   int line = 0;  ///< of the file
 };
@@ -53,8 +63,6 @@ struct DescribedTopology {
   int sockets = 1;                                         ///< processors, as far as the file shows; see `doubts`
   int numa_nodes = 0;                                      ///< 0: unknown
   Cpu cpu = Cpu::any;
-  double pcie_lane_rate = 0;          ///< bits per second of the GPUs' slots; 0: unknown
-  int pcie_lanes = 0;                 ///< 0: unknown
   std::string instance;               ///< name of a cloud instance; empty: none
   bool partitioned = false;           ///< MIG devices are listed
   std::vector<std::string> warnings;  ///< `file:line: the damage, and how it was read`
@@ -94,8 +102,8 @@ struct GuessedSystem {
 [[nodiscard]] GuessedSystem system_from(const DescribedTopology& topology, std::string_view name = {}, const System* likely = nullptr);
 
 /// Differences from a stock system, one sentence each: GPUs, direct links and their shape (independent of
-/// the numbering), NICs, the distance of each GPU's nearest NIC, rails, sockets, PCIe. Empty: none that this
-/// file could show.
+/// the numbering), NICs and their rates, slots and GPUDirect, the distance of each GPU's nearest NIC, rails, sockets, PCIe of each GPU.
+/// Empty: none that this file could show.
 [[nodiscard]] std::vector<std::string> differences(const DescribedTopology& topology, const GuessedSystem& guessed, const System& stock);
 
 }  // namespace fabricost::observe

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -158,6 +159,7 @@ class Comparison {
                           ? fmt::format("{} rail{} short", nic->endpoints - used, nic->endpoints - used == 1 ? "" : "s")
                           : fmt::format("{} short", nic->endpoints - used)));
     if (used > nic->endpoints) say(fmt::format("{} NIC ports for the GPUs; {} has {}", used, stock_.name, nic->endpoints));
+    ports(*nic);
     const auto nearest = nearest_nics(t_);
     std::map<NicPath, std::vector<std::string>> farther;
     for (std::size_t g = 0; g < nearest.size(); ++g) {
@@ -167,6 +169,47 @@ class Comparison {
     for (const auto& [path, names] : farther)
       say(fmt::format("{}: the nearest NIC is {} away, in {} {}", joined_with_and(names), path_word(path), stock_.name, path_word(nic->path)));
     if (nic->kind == TierKind::rails && nic->endpoints == stock_.gpus_per_node) shared_nics(*nic);
+  }
+  /// Rates, slots and GPUDirect of the NICs that the GPUs use.
+  void ports(const Tier& nic) {
+    const std::vector<std::size_t> used = fabric_nics(t_);
+    const double theirs = 8 * nic.bandwidth.value.value();
+    // ports of one card share it
+    const double together = std::max(1.0, static_cast<double>(used.size()) / nic.endpoints);
+    const Tier* host = host_tier(stock_);
+    const std::string slot = !nic.slot.empty() ? nic.slot : host != nullptr ? host->link : "";
+    const std::optional<Link> there = slot.starts_with("pcie-") ? std::optional{load_link(slot)} : std::nullopt;
+    Odd rates, slots, direct;
+    for (const std::size_t n : used) {
+      const TopologyDevice& port = t_.nics[n];
+      const std::string& who = device_name(port, true);
+      const double rate = port.line_rate * together;
+      if (port.line_rate > 0 && std::fabs(rate / theirs - 1) > 0.15)  // NCCL writes 180 for two ports that share 400, minus overhead
+        rates[fmt::format("{:g} Gbit/s; {} has {:g}", port.line_rate * 1e-9, stock_.name, theirs / together * 1e-9)].push_back(who);
+      const double carries = there ? there->lane_rate.value.value() * there->lanes : 0;
+      if (port.slot.lane_rate > 0 && port.slot.rate() < 0.9 * std::min(carries, theirs))
+        slots[fmt::format("a slot of {}; {} has {:g} GT/s x{}", slot_text(port.slot), stock_.name, there->lane_rate.value.value() * 1e-9,
+                          there->lanes)].push_back(who);
+    }
+    say_odd(rates, "NICs", used.size());
+    say_odd(slots, "NICs", used.size());
+    for (const bool nics : {true, false}) {
+      direct.clear();
+      const std::size_t all = nics ? used.size() : t_.gpus.size();
+      for (std::size_t i = 0; i < all; ++i) {
+        const TopologyDevice& d = nics ? t_.nics[used[i]] : t_.gpus[i];
+        if (d.gpu_direct && *d.gpu_direct != nic.gpu_direct)
+          direct[fmt::format("GPUDirect RDMA {}; {} has it {}", *d.gpu_direct ? "on" : "off", stock_.name, nic.gpu_direct ? "on" : "off")]
+              .push_back(device_name(d, nics));
+      }
+      say_odd(direct, nics ? "NICs" : "GPUs", all);
+    }
+  }
+  /// Devices by how they differ.
+  using Odd = std::map<std::string, std::vector<std::string>>;
+  void say_odd(const Odd& odd, const char* kind, std::size_t all) {
+    for (const auto& [what, names] : odd)
+      say(fmt::format("{}: {}", names.size() == all && all > 1 ? fmt::format("all {} {}", all, kind) : joined_with_and(names), what));
   }
   /// For machines with a NIC per GPU: GPUs whose nearest NICs are also the nearest of others.
   void shared_nics(const Tier& nic) {
@@ -196,12 +239,14 @@ class Comparison {
 
   void pcie() {
     const Tier* host = host_tier(stock_);
-    if (host == nullptr || t_.pcie_lane_rate <= 0 || !host->link.starts_with("pcie-")) return;
+    if (host == nullptr || !host->link.starts_with("pcie-")) return;
     const Link link = load_link(host->link);
     const double theirs = link.lane_rate.value.value();
-    if (t_.pcie_lane_rate < 0.9 * theirs)
-      say(fmt::format("PCIe lanes of {:g} GT/s; {} has {:g}", t_.pcie_lane_rate * 1e-9, stock_.name, theirs * 1e-9));
-    if (t_.pcie_lanes > 0 && t_.pcie_lanes < link.lanes) say(fmt::format("PCIe x{}; {} has x{}", t_.pcie_lanes, stock_.name, link.lanes));
+    Odd slots;
+    for (const TopologyDevice& gpu : t_.gpus)
+      if (gpu.slot.lane_rate > 0 && (gpu.slot.lane_rate < 0.9 * theirs || (gpu.slot.lanes > 0 && gpu.slot.lanes < link.lanes)))
+        slots[fmt::format("PCIe of {}; {} has {:g} GT/s x{}", slot_text(gpu.slot), stock_.name, theirs * 1e-9, link.lanes)].push_back(gpu.name);
+    say_odd(slots, "GPUs", t_.gpus.size());
   }
 
   const DescribedTopology& t_;

@@ -169,48 +169,55 @@ class NcclXml {
     if (arch.starts_with("ppc64")) t_.cpu = Cpu::power;
     Function at;
     at.cpu = cpus_.size() - 1;
-    read_children(cpu, at, 0);
+    read_children(cpu, at, {});
   }
 
-  void read_children(const pugi::xml_node& parent, const Function& above, double lane_rate_above) {
+  void read_children(const pugi::xml_node& parent, const Function& above, const PcieLink& way_above) {
     for (const pugi::xml_node& child : parent.children()) {
       if (child.type() != pugi::node_element) continue;
       const std::string_view name = child.name();
       if (name == "pci")
-        read_pci(child, above, lane_rate_above);
+        read_pci(child, above, way_above);
       else if (name == "nic")
-        read_nic(child, above);
+        read_nic(child, above, {});
       else if (name != "nvlink" && name != "c2c")
         warn(child, fmt::format("<{}> below <{}> is not known; left out", shortened(name), shortened(parent.name())));
     }
   }
 
-  void read_pci(const pugi::xml_node& pci, Function at, double lane_rate_above) {
+  void read_pci(const pugi::xml_node& pci, Function at, const PcieLink& way_above) {
     const std::string_view bus = pci.attribute("busid").value();
     if (bus.empty() || bus.size() > 32) fault(pci, "has no busid", "every PCI function has its address, as 0000:0f:00.0");
     if (!buses_.insert(std::string{bus}).second) fault(pci, fmt::format("busid=\"{}\" is there twice", shortened(bus)), "keep one");
     const std::string kind = hex(pci.attribute("class").value());
-    const double lane_rate = std::max(lane_rate_above, lane_rate_of(pci));
-    const int lanes = whole(pci, "link_width", 0, 64, 0);
+    const PcieLink own{lane_rate_of(pci), whole(pci, "link_width", 0, 64, 0)};
+    const PcieLink way = slower(way_above, own);
     at.node = pci;
     const bool holds_nic = pci.child("nic"), holds_gpu = pci.child("gpu"), holds_pci = pci.child("pci");
     if (holds_gpu || kind.starts_with("03") || kind.starts_with("12")) {
       if (holds_pci) fault(pci, "is a GPU, yet other PCI functions hang below it", "the file was edited or damaged");
-      add_gpu(pci, at, lane_rate, lanes);
+      add_gpu(pci, at, way);
     } else if (holds_nic || kind.starts_with("02")) {
       if (holds_pci) fault(pci, "is a NIC, yet other PCI functions hang below it", "the file was edited or damaged");
       if (holds_nic)
-        for (const pugi::xml_node& nic : pci.children("nic")) read_nic(nic, at);
+        for (const pugi::xml_node& nic : pci.children("nic")) read_nic(nic, at, own);
       else
-        add_port(pci, at, pci, {});
+        add_port(pci, at, pci, {}, own);
     } else if (holds_pci || kind.starts_with("0604")) {
       const std::string chip = chip_of(pci);
       const bool same_chip = !chip.empty() && !at.switches.empty() && at.switches.back().starts_with(chip + "@");
       if (!same_chip) at.switches.push_back(fmt::format("{}@{}", chip, bus));
-      read_children(pci, at, lane_rate);
+      read_children(pci, at, way);
     } else if (kind.empty()) {
       unclassified_.push_back(at);
     }
+  }
+  /// The slower of two links in a row. Rates below every GPU's slot are those of idle links and of host bridges (5 GT/s), and do not count
+  /// beside another.
+  [[nodiscard]] PcieLink slower(const PcieLink& a, const PcieLink& b) const {
+    const bool a_counts = known_->slot_generation(a.lane_rate) > 0, b_counts = known_->slot_generation(b.lane_rate) > 0;
+    if (a_counts != b_counts) return a_counts ? a : b;
+    return (a.rate() < b.rate()) == a_counts ? a : b;
   }
   [[nodiscard]] static std::string chip_of(const pugi::xml_node& pci) {
     const std::string vendor = hex(pci.attribute("vendor").value()), device = hex(pci.attribute("device").value());
@@ -226,7 +233,7 @@ class NcclXml {
     return *rate * 1e9;
   }
 
-  void add_gpu(const pugi::xml_node& pci, const Function& at, double lane_rate, int lanes) {
+  void add_gpu(const pugi::xml_node& pci, const Function& at, const PcieLink& way) {
     const pugi::xml_node gpu = pci.child("gpu");
     TopologyDevice d;
     d.name = fmt::format("GPU{}", t_.gpus.size());
@@ -252,31 +259,32 @@ class NcclXml {
     if (t_.vendor.empty() && d.pci_id.starts_with("1002")) t_.vendor = "amd";
     d.line = static_cast<int>(place(pci.offset_debug()).first) + 1;
     d.numa = {std::max(0, cpus_[at.cpu].second)};
-    t_.pcie_lane_rate = std::max(t_.pcie_lane_rate, lane_rate);
-    t_.pcie_lanes = std::max(t_.pcie_lanes, lanes);
+    d.slot = way;
     t_.gpus.push_back(std::move(d));
     gpu_at_.push_back(at);
     if (t_.gpus.size() > max_devices) fault(pci, fmt::format("is GPU number {}", t_.gpus.size()), "give one node's topology");
   }
 
-  void read_nic(const pugi::xml_node& nic, const Function& at) {
+  void read_nic(const pugi::xml_node& nic, const Function& at, const PcieLink& slot) {
     int ports = 0;
     for (const pugi::xml_node& net : nic.children("net")) {
-      add_port(net, at, at.node, net.attribute("name").value());
+      add_port(net, at, at.node, net.attribute("name").value(), slot);
       TopologyDevice& d = t_.nics.back();
       d.line_rate = whole(net, "speed", 0, 2'000'000'000, 0) * 1e6;
       if (net.attribute("gdr")) d.gpu_direct = whole(net, "gdr", 0, 1, 0) == 1;
       ++ports;
     }
-    if (ports == 0) add_port(nic, at, at.node, {});
+    if (ports == 0) add_port(nic, at, at.node, {}, slot);
   }
-  void add_port(const pugi::xml_node& here, const Function& at, const pugi::xml_node& pci, const std::string& name) {
+  void add_port(const pugi::xml_node& here, const Function& at, const pugi::xml_node& pci, const std::string& name,
+                const PcieLink& slot) {
     TopologyDevice d;
     d.name = fmt::format("NIC{}", t_.nics.size());
     d.device = shortened(name);
     d.bus = pci.attribute("busid").value();
     d.pci_class = hex(pci.attribute("class").value());
     d.pci_id = chip_of(pci);
+    d.slot = slot;
     d.line = static_cast<int>(place(here.offset_debug()).first) + 1;
     d.numa = {std::max(0, cpus_[at.cpu].second)};
     t_.nics.push_back(std::move(d));
@@ -296,9 +304,9 @@ class NcclXml {
     for (std::size_t i = 0; i < unclassified_.size(); ++i) {
       const Function& at = unclassified_[i];
       if (static_cast<int>(i) < known->gpus)
-        add_gpu(at.node, at, 0, 0);
+        add_gpu(at.node, at, {});
       else
-        add_port(at.node, at, at.node, {});
+        add_port(at.node, at, at.node, {}, {});
     }
     t_.vendor = "nvidia";
     warn(unclassified_.front().node,

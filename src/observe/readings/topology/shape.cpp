@@ -5,10 +5,13 @@
 #include "specs/parts/gpu_index.hpp"
 #include "text/ascii.hpp"
 
+#include <fabricost/specs/load.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -186,8 +189,40 @@ std::vector<std::size_t> fabric_nics(const DescribedTopology& t) {
         break;
       }
   }
+  return nics_beside_gpus(t) && !beside.empty() ? beside : all;
+}
+
+bool nics_beside_gpus(const DescribedTopology& t) {
   const auto usual = usual_nearest(t);
-  return usual && *usual <= NicPath::pxb && !beside.empty() ? beside : all;
+  return usual && *usual <= NicPath::pxb;
+}
+
+PcieLink slowest_slot(const std::vector<TopologyDevice>& devices) {
+  PcieLink out;
+  for (const TopologyDevice& d : devices)
+    if (d.slot.lane_rate > 0 && (out.lane_rate <= 0 || d.slot.rate() < out.rate())) out = d.slot;
+  return out;
+}
+
+std::string slot_name(const PcieLink& slot) {
+  if (GpuIdentities::shipped()->slot_generation(slot.lane_rate) == 0) return {};
+  std::string out;
+  double nearest = 0;
+  for (const std::string& name : names_in("links")) {
+    if (!name.starts_with("pcie-")) continue;
+    const Link link = load_link(name);
+    const double off = std::fabs(std::log(link.lane_rate.value.value() * link.lanes / slot.rate()));
+    if (out.empty() || off < nearest) out = name, nearest = off;
+  }
+  return out;
+}
+
+std::string slot_text(const PcieLink& slot) {
+  return fmt::format("{:g} GT/s{}", slot.lane_rate * 1e-9, slot.lanes > 0 ? fmt::format(" x{}", slot.lanes) : "");
+}
+
+const std::string& device_name(const TopologyDevice& device, bool nic) {
+  return nic && !device.device.empty() ? device.device : device.name;
 }
 
 int gpus_per_switch(const DescribedTopology& t) {

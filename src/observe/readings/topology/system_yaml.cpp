@@ -129,8 +129,10 @@ template <class Value>
   for (const TopologyDevice& gpu : t.gpus)
     if (gpu.compute > 0) return by_architecture(known, t, gpu.compute);
   if (t.vendor == "amd") return by_xgmi(known, t);
-  if (t.links_stated || !(t.pcie_lane_rate > 0)) return by_nvlinks(known, t);
-  const int slot = std::max(known.slot_generation(t.pcie_lane_rate), known.slowest_slot());
+  double lane_rate = 0;
+  for (const TopologyDevice& gpu : t.gpus) lane_rate = std::max(lane_rate, gpu.slot.lane_rate);
+  if (t.links_stated || !(lane_rate > 0)) return by_nvlinks(known, t);
+  const int slot = std::max(known.slot_generation(lane_rate), known.slowest_slot());
   const int pcie = step_below(known, "", slot, [](const GpuClue& clue) { return clue.pcie; });
   return taken(narrowest(known, ShownModel{t}, [&](const GpuClue& clue) { return clue.pcie == pcie && pcie > 0; }),
                fmt::format("PCIe {} and nothing else", slot));
@@ -171,6 +173,7 @@ class SystemText {
             t_.vendor == "nvidia" && is_unnamed());
     unknown("which variant of the GPU it is (memory, clocks): the file does not name it", t_.vendor != "nvidia" && is_unnamed());
     unknown("the processor (lscpu): NCCL's choice depends on it", t_.cpu == Cpu::any && !grace());
+    alike_ = machine_alike();
     head();
     scale_up();
     nics();
@@ -218,8 +221,35 @@ class SystemText {
   void sourced(const std::string& reason) { body_ += fmt::format("    source: {}\n    confidence: assumed\n", in_quotes(reason)); }
 
   void head() {
-    body_ += fmt::format("gpu: {}  # {}\ngpus: {}\ncpu: {}\ntiers:\n", out_.gpu, out_.guesses.front().reason, t_.gpus.size(),
+    body_ += fmt::format("gpu: {}  # {}\ngpus: {}\ncpu: {}\n", out_.gpu, out_.guesses.front().reason, t_.gpus.size(),
                          name(grace() ? Cpu::arm : t_.cpu));
+    if (const double rate = alike_ ? alike_->host_memory_rate.value.value() : 0; rate > 0)
+      body_ += fmt::format("host_memory_rate: {{value: {:g} GB/s, source: {}, confidence: assumed}}\n", rate * 1e-9,
+                           in_quotes("as " + alike_->name));
+    body_ += "tiers:\n";
+  }
+  [[nodiscard]] std::optional<System> machine_alike() const {
+    const auto fits = [&](const System& s) { return s.gpu.name == out_.gpu && s.gpus_per_node == static_cast<int>(t_.gpus.size()); };
+    if (likely_ != nullptr && fits(*likely_)) return *likely_;
+    const auto machines = machine_identities(data_directory());
+    const auto [from, to] = machines.systems.equal_range(out_.gpu);
+    for (auto one = from; one != to; ++one)
+      if (System s = load_system(one->second, {}, "none", KernelSets::none()); fits(s)) return s;
+    return std::nullopt;
+  }
+
+  /// " of mlx5_3, for which all wait"; empty if all have it.
+  template <class Has>
+  [[nodiscard]] static std::string slowest_of(const std::vector<TopologyDevice>& devices, bool nics, Has&& has) {
+    std::vector<std::string> names;
+    for (const TopologyDevice& d : devices)
+      if (has(d)) names.push_back(device_name(d, nics));
+    return names.size() == devices.size() ? "" : fmt::format(" of {}, for which all wait", joined_with_and(names));
+  }
+  [[nodiscard]] static std::string slot_reason(const PcieLink& slot, const std::vector<TopologyDevice>& devices, bool nics) {
+    const std::string narrow = slot.lanes > 0 && slot.lanes < 16 ? fmt::format(" x{}", slot.lanes) : "";
+    return fmt::format("link_speed of {:g} GT/s{}{}", slot.lane_rate * 1e-9, narrow,
+                       slowest_of(devices, nics, [&](const TopologyDevice& d) { return d.slot.lane_rate > 0 && d.slot.rate() <= slot.rate(); }));
   }
 
   /// PCIe between GPU and host, or between the GPUs themselves.
@@ -227,18 +257,19 @@ class SystemText {
     if (grace() && std::string_view{role} == "host") return c2c();
     std::string link = gpu_.host_link.empty() ? "pcie-5" : gpu_.host_link;
     std::string reason = gpu_.host_link.empty() ? "nothing known" : "the slot of data/gpus/" + out_.gpu;
-    const int generation = GpuIdentities::shipped()->slot_generation(t_.pcie_lane_rate);
-    const std::string said = generation > 0 ? fmt::format("pcie-{}", generation) : "";
+    const PcieLink slowest = slowest_slot(t_.gpus);
+    const std::string said = slot_name(slowest);
     if (said.empty()) {
       unknown("the PCIe generation and width of the slots");
-      if (t_.pcie_lane_rate > 0) reason += fmt::format("; link_speed of {:g} GT/s is that of an idle link", t_.pcie_lane_rate * 1e-9);
+      if (slowest.lane_rate > 0) reason += fmt::format("; link_speed of {:g} GT/s is that of an idle link", slowest.lane_rate * 1e-9);
     } else if (!gpu_.host_link.empty() && said > link) {
-      reason += fmt::format("; link_speed of {:g} GT/s is more than it takes", t_.pcie_lane_rate * 1e-9);
+      reason += fmt::format("; link_speed of {:g} GT/s is more than it takes", slowest.lane_rate * 1e-9);
     } else {
       link = said;
-      reason = fmt::format("link_speed of {:g} GT/s", t_.pcie_lane_rate * 1e-9);
+      reason = slot_reason(slowest, t_.gpus, false);
     }
     guess("PCIe", link, reason);
+    host_slot_ = link;
     const int shared = std::max(1, std::min(gpus_per_switch(t_), static_cast<int>(t_.gpus.size())));
     body_ += fmt::format("  - name: pcie\n    role: {}\n    kind: host\n    endpoints: {}\n    link: {}\n", role, t_.gpus.size(), link);
     assumed_rate(link, 1, reason);
@@ -255,7 +286,6 @@ class SystemText {
                             : "; some GPUs meet at a processor, where NCCL stages through host memory by default (graph/paths.cc)";
       unknown("whether the driver lets the GPUs write into each other's memory (nvidia-smi topo -p2p w)");
     }
-    if (t_.pcie_lanes > 0 && t_.pcie_lanes != 16) remark_ += fmt::format("The slots are said to be x{}, x16 is taken. ", t_.pcie_lanes);
     sourced(why);
   }
 
@@ -346,11 +376,15 @@ class SystemText {
     });
   }
 
-  [[nodiscard]] NicGuess nic_guess(const std::vector<std::size_t>& used) const {
+  [[nodiscard]] NicGuess nic_guess(const std::vector<std::size_t>& used, const std::vector<TopologyDevice>& ports) const {
     NicGuess g;
-    const TopologyDevice& first = t_.nics[used.front()];
-    for (const std::size_t n : used) g.rate = std::max(g.rate, t_.nics[n].line_rate);
-    const bool said = g.rate > 0;
+    const TopologyDevice& first = ports.front();
+    std::vector<double> rates;
+    for (const TopologyDevice& port : ports)
+      if (port.line_rate > 0) rates.push_back(port.line_rate);
+    const bool said = !rates.empty();
+    // a slow NIC that is beside no GPU may be there for management
+    if (said) g.rate = nics_beside_gpus(t_) ? *std::min_element(rates.begin(), rates.end()) : *std::max_element(rates.begin(), rates.end());
     const std::vector<KnownAdapters> all = known_adapters();
     const KnownAdapters* adapters = nullptr;
     const AdapterClue* best = nullptr;
@@ -366,7 +400,8 @@ class SystemText {
     const auto rate_of = [](const std::string& link) { return 8 * load_link(link).bandwidth.value.value(); };
     if (!said) g.rate = rate_of(adapters->rate.empty() ? usual_nic(name(gpu_.generation)) : adapters->links.front());
     g.rate_known = said || adapters->one_rate;
-    g.link_reason = said                      ? fmt::format("speed of {:g} Gbit/s", g.rate * 1e-9)
+    const auto as_slow = [&](const TopologyDevice& port) { return port.line_rate > 0 && port.line_rate <= g.rate; };
+    g.link_reason = said ? fmt::format("speed of {:g} Gbit/s{}", g.rate * 1e-9, nics_beside_gpus(t_) ? slowest_of(ports, true, as_slow) : "")
                     : !adapters->rate.empty() ? adapters->rate
                                               : fmt::format("rate not said; {:g} Gbit/s was usual beside {}", g.rate * 1e-9, out_.gpu);
     double nearest = 0;
@@ -382,7 +417,9 @@ class SystemText {
       return;
     }
     const std::vector<std::size_t> used = fabric_nics(t_);
-    const NicGuess g = nic_guess(used);
+    std::vector<TopologyDevice> ports;
+    for (const std::size_t n : used) ports.push_back(t_.nics[n]);
+    const NicGuess g = nic_guess(used, ports);
     const auto path = usual_nearest(t_);
     // beside a Grace, a NIC is attached to the processor that the GPU reaches over C2C
     const NicPath seen = path.value_or(NicPath::phb);
@@ -394,13 +431,22 @@ class SystemText {
     if (g.transport_reason.find("does not say") != std::string::npos || g.transport_reason.find("not said") != std::string::npos)
       unknown("whether the NICs run InfiniBand or Ethernet (ibstat or rdma link says)");
     std::optional<bool> said;
-    for (const std::size_t n : used)
-      if (t_.nics[n].gpu_direct) said = *t_.nics[n].gpu_direct && said.value_or(true);
+    for (const std::vector<TopologyDevice>* devices : {&std::as_const(ports), &t_.gpus})
+      for (const TopologyDevice& d : *devices)
+        if (d.gpu_direct) said = *d.gpu_direct && said.value_or(true);
     const bool direct = said.value_or(!load_transport(g.transport).sockets && (taken <= NicPath::pxb || taken == NicPath::c2c));
     if (!said) unknown("whether GPUDirect RDMA is on (nvidia-peermem, dma-buf)");
     unknown("the network beyond the NICs");
-    const bool rails = used.size() == t_.gpus.size();
-    body_ += fmt::format("  - name: nic\n    role: nic\n    kind: {}\n    endpoints: {}\n", rails ? "rails" : "fat_tree", used.size());
+    const int gpus = static_cast<int>(t_.gpus.size()), found = static_cast<int>(used.size());
+    const Tier* whole = alike_ ? alike_->tier(TierRole::nic) : nullptr;
+    // a machine made with fewer NICs has as many for each GPU
+    const bool lost = whole != nullptr && whole->kind == TierKind::rails && whole->endpoints == gpus && found < gpus && gpus % found != 0;
+    const bool rails = found == gpus || lost;
+    body_ += fmt::format("  - name: nic\n    role: nic\n    kind: {}\n    endpoints: {}\n", rails ? "rails" : "fat_tree", lost ? gpus : found);
+    if (lost) {
+      line(fmt::format("lost: {}", gpus - found));
+      guess("lost NICs", std::to_string(gpus - found), fmt::format("{} has {}, this file {}", alike_->name, gpus, found));
+    }
     const double known = load_link(g.link).bandwidth.value.value() * 8;
     const bool fits = std::fabs(g.rate / known - 1) < 0.15;  // NCCL writes 180 for two ports that share 400, minus overhead
     if (fits) {
@@ -411,6 +457,12 @@ class SystemText {
                        in_quotes(g.link_reason)));
     line(fmt::format("transport: {}", g.transport));
     line(fmt::format("path: {}", name(taken)));
+    const PcieLink slot = slowest_slot(ports);
+    const std::string said_slot = taken <= NicPath::pxb || nics_beside_gpus(t_) ? slot_name(slot) : "";
+    if (!said_slot.empty() && said_slot != host_slot_) {
+      line(fmt::format("slot: {}", said_slot));
+      guess("NIC slot", said_slot, slot_reason(slot, ports, true));
+    }
     line(fmt::format("gdr: {}", direct ? "true" : "false"));
     std::string why = fmt::format("{}; {}; the nearest NIC of most GPUs is {}", g.transport_reason, g.link_reason, path_word(seen));
     why += said ? "; gdr as said" : direct ? "; GPUDirect RDMA taken to be on" : "; GPUDirect RDMA taken to be off there";
@@ -429,6 +481,8 @@ class SystemText {
   GuessedSystem out_;
   Gpu gpu_;
   std::string link_;    ///< scale-up link
+  std::string host_slot_;  ///< link of the tier of the GPUs' slots
+  std::optional<System> alike_;  ///< the likely machine or the usual one of that GPU, if it has as many in a node
   std::string body_;    ///< from `gpu:` on
   std::string remark_;  ///< for the notes
 };

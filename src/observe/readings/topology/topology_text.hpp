@@ -95,6 +95,18 @@ template <class Value>
 /// GPUs per PCIe switch, as shown by paths between GPUs, or from several GPUs to one NIC.
 [[nodiscard]] int gpus_per_switch(const DescribedTopology& topology);
 
+/// Whether those NICs are beside GPUs, as rails are.
+[[nodiscard]] bool nics_beside_gpus(const DescribedTopology& topology);
+/// The slowest known slot of GPUs or NICs.
+[[nodiscard]] PcieLink slowest_slot(const std::vector<TopologyDevice>& devices);
+/// The link of data/links of 16 lanes that is as fast: pcie-3 of 8 GT/s x16, and of 32 GT/s x4; empty: unknown, or slower than every
+/// GPU's slot per lane, as an idle link.
+[[nodiscard]] std::string slot_name(const PcieLink& slot);
+/// 32 GT/s x16
+[[nodiscard]] std::string slot_text(const PcieLink& slot);
+/// mlx5_3, NIC3, GPU1
+[[nodiscard]] const std::string& device_name(const TopologyDevice& device, bool nic);
+
 /// PIX, PXB, ...
 [[nodiscard]] std::string path_word(NicPath path);
 
