@@ -176,7 +176,7 @@ FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const First
     return std::max(1.0, std::floor(nics * system.nodes_per_domain() * f.local() / system.domain + 1e-9));
   };
   const double per_device = tables_of(f.tuner).network_channels[tuner_generation(f.generation)];
-  const NicsLeft left = nics_left(of_ranks(devices_of(*nic)), of_ranks(nic->endpoints), f.local(), per_device);
+  const NicsLeft left = nics_left(of_ranks(devices_of(*nic, system.gpus_per_node)), of_ranks(nic->endpoints), f.local(), per_device);
   const double senders = pair ? 1 : f.local();
   f.nics = pair ? std::max(1.0, std::floor(left.carrying / f.local())) : left.carrying;
   if (!pair) f.all_to_all_taper = left.exchanges;

@@ -54,6 +54,11 @@ void describe_network(Fabric& f, const System& system, const Tier& nic, double r
 
 /// Devices of a tier, those that are lost among them.
 [[nodiscard]] inline double devices_of(const Tier& tier) { return static_cast<double>(tier.endpoints) + tier.lost; }
+/// The same as exchanges feel them: with fewer NICs than GPUs, and not as many for each, some GPUs have none of their own, as after a loss.
+[[nodiscard]] inline double devices_of(const Tier& tier, int gpus) {
+  const int made = tier.endpoints + tier.lost;
+  return made > 0 && made < gpus && gpus % made != 0 ? gpus : made;
+}
 
 /// Ranks per domain and number of domains. \throws RequestError when they do not divide.
 [[nodiscard]] Levels levels_of(const System& system, int ranks, int nodes);

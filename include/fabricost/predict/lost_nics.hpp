@@ -6,7 +6,7 @@
 ///                  that are left, as many on each, and every node opens as many as that one
 ///   exchanges      (c/n) / ceil(c / (n - l)) of the n: messages keep to the device next to their GPU, and those of a lost one move to
 ///                  others. c: channels of all devices, at least one of each GPU. 1 of 8: 16 channels of 8 H100s, 3 instead of 2: 2/3;
-///                  8 of 8 A100s: 1/2
+///                  8 of 8 A100s: 1/2. The same in a node made with 7 NICs for 8 GPUs: NCCL finds the same devices
 ///   r > 1          (r - ceil(l/n)) / r: the NICs of one GPU are one device and messages are striped over them, so a device that lost
 ///                  one stays and holds all channels, as one slow NIC does. 1 of 32 NICs of 8 GPUs: 3/4
 ///

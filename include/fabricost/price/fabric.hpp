@@ -24,13 +24,13 @@ struct Fabric : Connectivity {
   double outer_latency_shift = 0;    ///< difference to the fitted latency, per network step
   double nics = 1;             ///< used by one domain; of a send_recv, by the rank that sends to another
   double ring_taper = 1;       ///< taper of the network for rings and trees: share of outer_rate they can use
-  double all_to_all_taper = 1;  ///< share of outer_rate that an all-to-all can use: the network's taper and lost NICs (predict/lost_nics.hpp)
+  double all_to_all_taper = 1;  ///< share of outer_rate that an all-to-all can use: the network's taper and NICs that some GPUs lack (predict/lost_nics.hpp)
   Label inner_tier;            ///< of the domain's links; empty when there are none
   Label inner_limit_tier;      ///< the GPUs' memory, where it carries less than the domain's links; empty otherwise
   Label outer_tier;            ///< of the NICs
   Label nic_limit_tier;             ///< the tier between GPU and NIC that carries less than the NICs; empty if none does
   Label ring_taper_tier;       ///< the network tier that sets `ring_taper`; empty if none does
-  Label all_to_all_taper_tier;  ///< empty, too, where lost NICs set it
+  Label all_to_all_taper_tier;  ///< empty, too, where NICs set it
   double planned_per_gpu = 0;  ///< NCCL's planning rate inside the domain, one way
   Channels channels;          ///< NCCL's search result for that rate
   double host_link_rate = 0;  ///< one way GPU to host, after packet overhead; 0 when unknown

@@ -375,7 +375,7 @@ namespace {
 [[nodiscard]] std::string lost_note(const System& system, const Prediction& p) {
   const Tier* const nic = system.tier(TierRole::nic);
   if (nic == nullptr || nic->lost == 0) return "";
-  const double whole = fabricost::core::devices_of(*nic), gpus = system.gpus_per_node;
+  const double whole = fabricost::core::devices_of(*nic, system.gpus_per_node), gpus = system.gpus_per_node;
   const double per_device = tables_of(system.tuner).network_channels[tuner_generation(system.gpu.generation)];
   const NicsLeft left = nics_left(whole, nic->endpoints, gpus, per_device);
   const bool one = nic->lost == 1;

@@ -46,7 +46,7 @@ TEST_CASE("NICs of one GPU are a device, and the one with the fewest left holds 
     }
 }
 
-TEST_CASE("lost NICs never cost less than an even spread over those left, and one more never less than one fewer", "[predict][lost]") {
+TEST_CASE("a node with some NICs lost is as slow as one made with fewer, and one more never costs less than one fewer", "[predict][lost]") {
   for (const char* name : {"superpod-h100", "aws-p4de", "superpod-gb200", "frontier"}) {
     const int nics = load_system(name).tier("nic")->endpoints;
     for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
@@ -54,8 +54,9 @@ TEST_CASE("lost NICs never cost less than an even spread over those left, and on
       for (int lost = 1; lost < nics; ++lost) {
         CAPTURE(name, lost, fabricost::core::name(op));
         const double now = seconds(name, op, 36, {"tiers.nic.lost=" + std::to_string(lost)});
-        const double even = seconds(name, op, 36, {"tiers.nic.endpoints=" + std::to_string(nics - lost)});
-        CHECK(now >= even * (1 - 1e-9));
+        const double made = seconds(name, op, 36, {"tiers.nic.endpoints=" + std::to_string(nics - lost)});
+        if (nics > 4 && nics <= 8) CHECK(now == within(made, 1e-9));  // a NIC for each GPU
+        CHECK(now >= made * (1 - 1e-9));
         CHECK(now >= before * (1 - 1e-9));
         before = now;
       }
