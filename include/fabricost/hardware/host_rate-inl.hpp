@@ -47,6 +47,11 @@ FABRICOST_BODY double stated_host_room(const System& system) {
   return system.host_memory.value.value() > 0 && host_tier(system) != nullptr ? host_room(system) : 0;
 }
 
+FABRICOST_BODY double staging_rate(const System& system) {
+  const Tier* nic = system.tier(TierRole::nic);
+  return nic == nullptr || nic->gpu_direct || nic->path == NicPath::c2c ? 0 : system.host_memory_rate.value.value();
+}
+
 FABRICOST_BODY double host_memory_rate(const System& system) {
   const double node = system.host_memory_rate.value.value();
   return node > 0 ? node / system.gpus_per_node : prior::memory::host_memory_rate;

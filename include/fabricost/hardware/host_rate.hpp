@@ -27,6 +27,10 @@ struct HostCopy {
 /// The same for data that may wait there: 0 without a link to the host, or where its memory is not stated.
 [[nodiscard]] double stated_host_room(const System& system);
 
+/// Bytes per second that a node's memory is read and written at by messages that are staged in it on their way to NICs and from them; 0:
+/// none are (GPUDirect, NICs of a processor that the GPU reaches over C2C), or the rate is not known.
+[[nodiscard]] double staging_rate(const System& system);
+
 /// A GPU's share of the rate at which its node's processors read and write their memory, bytes per second.
 [[nodiscard]] double host_memory_rate(const System& system);
 

@@ -2,6 +2,7 @@
 /// Bodies of fabric_of.hpp.
 
 #include <fabricost/compiled_once.hpp>
+#include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 
 namespace fabricost::core {
@@ -200,9 +201,10 @@ FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const First
 
 /// Without GPUDirect what a node sends is written to its memory and read from it, and so is what arrives: four passes. NCCL's planning
 /// knows nothing of it.
-FABRICOST_BODY void bound_by_host_memory(Fabric& f, const System& system, const Tier& nic) {
-  const double passes = std::ceil(f.local() / system.gpus_per_node) * system.host_memory_rate.value.value() / 4;
-  if (nic.gpu_direct || nic.path == NicPath::c2c || !(passes > 0)) return;
+/// \param nodes whose memory the ranks of a domain have to themselves
+FABRICOST_BODY void bound_by_host_memory(Fabric& f, const System& system, double nodes) {
+  const double passes = nodes * staging_rate(system) / 4;
+  if (!(passes > 0)) return;
   const double share = passes / f.outer_rate;
   const auto bound = [&](double& taper, Label& tier) {
     if (share >= taper) return;
@@ -329,7 +331,7 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
   if (f.domains() > 1) {
     const double reached = detail::describe_nics(f, system, first, pair);
     detail::describe_network(f, system, *nic, reached, f.nics / (devices_of(*nic) * system.nodes_per_domain()));
-    detail::bound_by_host_memory(f, system, *nic);
+    detail::bound_by_host_memory(f, system, std::ceil(f.local() / system.gpus_per_node));
   }
   if (!is_host_copy(op)) detail::bound_by_memory(f, system.gpu.hbm_bandwidth.value.value(), pair ? 1 : f.local());
   const bool nic_is_sound = nic == nullptr || nic->bandwidth.value.value() <= detail::max_link_rate;  // a slot may hold it back

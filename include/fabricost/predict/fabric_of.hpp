@@ -46,6 +46,7 @@ class FirstTiers {
 /// that joins all of them; one of a rail has the same NIC of every domain below it, unless this domain has lost it.
 /// \param reached rate that reaches the NICs over their own rate, at most 1 \param sending NICs that send over all NICs
 void describe_network(Fabric& f, const System& system, const Tier& nic, double reached, double sending);
+void bound_by_host_memory(Fabric& f, const System& system, double nodes);
 
 }  // namespace detail
 

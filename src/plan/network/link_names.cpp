@@ -43,6 +43,7 @@ std::string name_of(const Topology& t, int link) {
               : " " + std::to_string(at % ways);
       return tier + which + " of node " + std::to_string(at / ways) + (b.kind == LinkKind::nic_out ? " (out)" : " (in)");
     }
+    case LinkKind::host_memory: return tier + " of node " + std::to_string(at);
     case LinkKind::wire: {
       const int each = t.wires_per_domain(), base = at / each * t.domain, place = at % each;
       if (t.shape == TierKind::torus) {

@@ -1,5 +1,7 @@
 #include <fabricost/plan/network/topology_of.hpp>
 
+#include <fabricost/hardware/host_rate.hpp>
+
 namespace fabricost::plan::detail {
 
 constexpr long long max_links = 1LL << 24;  ///< a machine of 100,000 GPUs has a million
@@ -112,6 +114,8 @@ void add_network(Topology& t, const System& system, const Tier& nic) {
   const double reached = std::min(port, t.nic_group * nic_way(nic, pcie_tier(system), system.tier(TierRole::c2c)).slot);
   t.nic_out = add_block(t, LinkKind::nic_out, nic.name, reached, 1, static_cast<long long>(t.nodes) * ways);
   t.nic_in = add_block(t, LinkKind::nic_in, nic.name, reached, 1, static_cast<long long>(t.nodes) * ways);
+  if (const double rate_of_memory = staging_rate(system); rate_of_memory > 0)
+    t.host_memory = add_block(t, LinkKind::host_memory, "host memory", rate_of_memory, 1, t.nodes);
   int span = 1;
   double taper = 1;  // share of what leaves a child of the tier
   Label child = nic.name;

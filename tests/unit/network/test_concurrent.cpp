@@ -56,6 +56,31 @@ TEST_CASE("data-parallel rings of all tensor-parallel ranks: free with a NIC eac
   CHECK(link.sharers == std::vector<int>{2, 3});
 }
 
+TEST_CASE("groups at once are no faster than their bytes cross the memory of a node without GPUDirect, nor than one alone") {
+  const double bytes = 1e9;
+  const auto passes = [](const GroupedOutcome& one) {  // of a node, each of whose GPUs' bytes are written and read as they leave and arrive
+    const double ranks = one.size;
+    return 4 * 2 * (ranks - 1) / ranks;
+  };
+  for (const char* name : {"dgx-h100", "dgx-b200"})  // with a port for each GPU: where two share one, predict counts what turns in memory once
+    for (const char* rate : {"50GB/s", "100GB/s", "461GB/s", "2TB/s"})
+      for (const int nodes : {2, 4, 16})
+        for (const int apart : {1, 2, 4, 8}) {
+          CAPTURE(name, rate, nodes, apart);
+          const System staged = load_system(name, std::vector<std::string>{"nic.gdr=false", std::string{"host_memory_rate="} + rate});
+          const GroupedCollective rings{.name = "data",
+                                        .operation = {.collective = Collective::all_reduce, .bytes = units::B(bytes)},
+                                        .choice = {.algorithm = Algorithm::ring},
+                                        .size = nodes * 8 / apart,
+                                        .stride = apart};
+          const GroupedOutcome one = at_once(staged, nodes, std::vector{rings}).outcomes.front();
+          // a ring leaves each node once for each group
+          CHECK(one.seconds >= apart * passes(one) * bytes / staged.host_memory_rate.value.value() * (1 - 1e-9));
+          const System direct = load_system(name);
+          CHECK(one.seconds >= at_once(direct, nodes, std::vector{rings}).outcomes.front().seconds * (1 - 1e-9));
+        }
+}
+
 TEST_CASE("two GPUs below one x16: alone each has it, together half") {
   const Topology t = laid_out("l40s-pcie", 0, {"tiers.pcie.peer_to_peer=false"});
   const std::vector<ConcurrentCollective> two{{.name = "first", .collective = Collective::send_recv, .ranks = {0, 2}},

@@ -89,7 +89,8 @@ TEST_CASE("to another node: PCIe, NIC, NIC, PCIe; on rails by way of the GPU on 
 TEST_CASE("without GPUDirect a message turns in host memory and passes the shared port") {
   const Names with = way(laid_out("dgx-a100", 2), 0, 8), without = way(laid_out("dgx-a100", 2, {"nic.gdr=false"}), 0, 8);
   CHECK(with.size() == 4);
-  CHECK(without.size() == 8);
+  CHECK(without.size() == 10);
+  CHECK(without[3] == "host memory of node 0");
   CHECK(without[1] == "pcie port of GPUs 0 and 1 (up)");
   CHECK(without[2] == "pcie port of GPUs 0 and 1 (down)");
 }

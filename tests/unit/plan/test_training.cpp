@@ -315,3 +315,20 @@ TEST_CASE("What names a layout are its tensor ranks, its stages and one size mor
   const TrainingPlan searched = plan_training(load_system("dgx-h100"), q);  // may recompute
   CHECK(searched.fits);
 }
+
+TEST_CASE("groups of a job share the memory of nodes that stage their messages, as they share the NICs", "[training]") {
+  for (const char* name : {"dgx-h100", "dgx-b200"})
+    for (const int local : {1, 2, 8})
+      for (const int nodes : {2, 16, 64}) {
+        CAPTURE(name, local, nodes);
+        const System staged = load_system(name, std::vector<std::string>{"nic.gdr=false"});
+        const double bytes = 1e9, leaves = 2 * bytes * (nodes - 1) / nodes;  // of each group, a node
+        const double memory = 4 * leaves * (8.0 / local) / staged.host_memory_rate.value.value();
+        GroupCosts with{staged};
+        CHECK(with.seconds(Collective::all_reduce, {local, nodes}, bytes) >= memory * (1 - 1e-9));
+        const System direct = load_system(name);
+        GroupCosts without{direct};
+        CHECK(with.seconds(Collective::all_reduce, {local, nodes}, bytes) >= without.seconds(Collective::all_reduce, {local, nodes}, bytes));
+        CHECK(with.send(true, bytes) >= without.send(true, bytes));
+      }
+}

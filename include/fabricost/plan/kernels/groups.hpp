@@ -3,7 +3,7 @@
 ///
 /// A group of n ranks that are k GPUs apart (tensor k = 1, context k = t, data k = t c, ...) occupies min(n,
 /// D / k) places in a scale-up domain of D GPUs, in n / places domains. All groups of a kind run at the same
-/// time, so they share a domain's NICs in proportion to their places. Curves are compiled once per
+/// time, so they share a domain's NICs, and what is staged its nodes' memory, in proportion to their places. Curves are compiled once per
 /// (collective, places, domains) and kept.
 
 #include <fabricost/experts/expert_exchange.hpp>

@@ -146,6 +146,7 @@ void nic_leg(const Topology& t, int gpu, bool out, double part, const Sink& sink
   if (!t.nic_on_gpu) host_leg(t, gpu, out, !t.gpu_direct || !below_switch, part, sink);
   if (!t.nic_on_gpu && !t.gpu_direct && below_switch && t.port_up >= 0)  // from host memory back down to the NIC, or up from it
     sink(t.link(out ? t.port_down : t.port_up, port_of(t, gpu)), part);
+  if (t.host_memory >= 0) sink(t.link(t.host_memory, t.node_of(gpu)), 2 * part);  // written and read
   const int ways = (t.nics + t.nic_group - 1) / t.nic_group;
   for_nics(t, gpu,
            [&](int n, double share) { sink(t.link(out ? t.nic_out : t.nic_in, t.node_of(gpu) * ways + n / t.nic_group), part * share); });

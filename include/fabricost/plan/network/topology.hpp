@@ -11,6 +11,7 @@
 ///   scale-up by wires      one link per direction and neighbour: full mesh, mesh graph, ring, torus
 ///   PCIe or C2C            GPU -> switch or processor; where `shared_by` GPUs hang on one port, that port upward
 ///   NICs                   out and in
+///   host memory            of a node without GPUDirect, for all that is written to it and read from it
 ///   network tiers          out of one child of the tier: span x NICs x rate / the oversubscriptions of the switches passed; one
 ///                          per rail where rails run apart; at the top of a dragonfly also the wires between each two groups
 ///
@@ -39,6 +40,7 @@ enum class LinkKind : unsigned char {
   port_down,
   nic_out,
   nic_in,
+  host_memory,
   tier_up,
   tier_down,
   groups
@@ -94,8 +96,7 @@ struct Topology {
   std::vector<NetworkLevel> levels;
   std::vector<LinkBlock> blocks;
   int gpu_out = -1, gpu_in = -1, trunk_up = -1, trunk_down = -1, wire = -1, host_out = -1, host_in = -1, port_up = -1, port_down = -1,
-      nic_out = -1,
-      nic_in = -1;  ///< blocks
+      nic_out = -1, nic_in = -1, host_memory = -1;  ///< blocks
 
   [[nodiscard]] int gpus() const { return nodes * gpus_per_node; }
   [[nodiscard]] int links() const { return blocks.empty() ? 0 : blocks.back().first + blocks.back().count; }
