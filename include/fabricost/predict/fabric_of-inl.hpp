@@ -199,22 +199,6 @@ FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const First
   return reached < sent ? reached / sent : 1;
 }
 
-/// Without GPUDirect what a node sends is written to its memory and read from it, and so is what arrives: four passes. NCCL's planning
-/// knows nothing of it.
-/// \param nodes whose memory the ranks of a domain have to themselves
-FABRICOST_BODY void bound_by_host_memory(Fabric& f, const System& system, double nodes) {
-  const double passes = nodes * staging_rate(system) / 4;
-  if (!(passes > 0)) return;
-  const double share = passes / f.outer_rate;
-  const auto bound = [&](double& taper, Label& tier) {
-    if (share >= taper) return;
-    taper = share;
-    tier = Label{"host memory"};
-  };
-  bound(f.ring_taper, f.ring_taper_tier);
-  bound(f.all_to_all_taper, f.all_to_all_taper_tier);
-}
-
 /// What leaves a GPU is read from its memory while what arrives is written to it: one way, a GPU's links and its share of the NICs carry
 /// together no more than half of what the memory moves, and the faster of the two yields. NCCL's planning rates stay those of the links,
 /// which are all that it looks at.
@@ -259,6 +243,19 @@ FABRICOST_BODY bool is_sound(const Fabric& f, const Tier* scale_up, int domain) 
 }  // namespace fabricost::core::detail
 
 namespace fabricost::core {
+
+FABRICOST_BODY void bound_by_host_memory(Fabric& f, const System& system, double nodes) {
+  const double passes = nodes * staging_rate(system) / 4;
+  if (!(passes > 0)) return;
+  const double share = passes / f.outer_rate;
+  const auto bound = [&](double& taper, Label& tier) {
+    if (share >= taper) return;
+    taper = share;
+    tier = Label{"host memory"};
+  };
+  bound(f.ring_taper, f.ring_taper_tier);
+  bound(f.all_to_all_taper, f.all_to_all_taper_tier);
+}
 
 FABRICOST_BODY Levels levels_of(const System& system, int ranks, int nodes) {
   const int per_node = system.gpus_per_node;
@@ -331,7 +328,7 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
   if (f.domains() > 1) {
     const double reached = detail::describe_nics(f, system, first, pair);
     detail::describe_network(f, system, *nic, reached, f.nics / (devices_of(*nic) * system.nodes_per_domain()));
-    detail::bound_by_host_memory(f, system, std::ceil(f.local() / system.gpus_per_node));
+    bound_by_host_memory(f, system, std::ceil(f.local() / system.gpus_per_node));
   }
   if (!is_host_copy(op)) detail::bound_by_memory(f, system.gpu.hbm_bandwidth.value.value(), pair ? 1 : f.local());
   const bool nic_is_sound = nic == nullptr || nic->bandwidth.value.value() <= detail::max_link_rate;  // a slot may hold it back

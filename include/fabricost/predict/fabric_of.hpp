@@ -46,7 +46,6 @@ class FirstTiers {
 /// that joins all of them; one of a rail has the same NIC of every domain below it, unless this domain has lost it.
 /// \param reached rate that reaches the NICs over their own rate, at most 1 \param sending NICs that send over all NICs
 void describe_network(Fabric& f, const System& system, const Tier& nic, double reached, double sending);
-void bound_by_host_memory(Fabric& f, const System& system, double nodes);
 
 }  // namespace detail
 
@@ -60,6 +59,10 @@ void bound_by_host_memory(Fabric& f, const System& system, double nodes);
   const int made = tier.endpoints + tier.lost;
   return made > 0 && made < gpus && gpus % made != 0 ? gpus : made;
 }
+
+/// Without GPUDirect what a node sends is written to its memory and read from it, and so is what arrives: four passes. NCCL's planning
+/// knows nothing of it. \param nodes whose memory the ranks of a domain have to themselves
+void bound_by_host_memory(Fabric& f, const System& system, double nodes);
 
 /// Ranks per domain and number of domains. \throws RequestError when they do not divide.
 [[nodiscard]] Levels levels_of(const System& system, int ranks, int nodes);

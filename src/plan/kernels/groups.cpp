@@ -38,7 +38,7 @@ const Curve& GroupCosts::curve(Collective collective, Placement place, Path path
     Fabric fabric = fabric_on(system_, op, levels);
     if (place.domains > 1) {
       fabric.outer_rate = std::min(fabric.outer_rate, domain_rate() * place.local / system_.domain);
-      core::detail::bound_by_host_memory(fabric, system_, static_cast<double>(place.local) / system_.gpus_per_node);
+      bound_by_host_memory(fabric, system_, static_cast<double>(place.local) / system_.gpus_per_node);
     }
     at = std::make_unique<Curve>(compiled(fabric, op));
   }
