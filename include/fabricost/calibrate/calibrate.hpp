@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fabricost::core {
@@ -83,6 +84,8 @@ struct Calibration {
   int points = 0;                             ///< merged points used
   double median_before = 0, mean_before = 0;  ///< percent, with the constants before the fit
   double median_after = 0, mean_after = 0;
+  /// Median and mean error of a fit that made both worse on its own points: the constants before it are kept.
+  std::optional<std::pair<double, double>> worse{};
   int constants = 0;   ///< free in the fit
   int determined = 0;  ///< number of them that the data narrowed
   int host_held = 0;   ///< points that the host's launches hold, which are not fitted

@@ -20,9 +20,19 @@ using calibrating::error_of;
 using calibrating::Preparation;
 
 constexpr int enough_for_quantile = 20;
+constexpr double rises = 1;  ///< percent that a median error may rise by in a fit, whose few points move it either way
 
 double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Percent, of the points that were fitted.
+std::vector<double> errors_of(const Preparation& data, const Fit& fit) {
+  std::vector<double> out;
+  for (std::size_t s = 0; s < data.series.size(); ++s)
+    for (std::size_t i = 0; i < data.series[s].bytes.size(); ++i)
+      if (data.series[s].weight[i] > 0) out.push_back(error_of(fit.residuals[s][i]));
+  return out;
 }
 
 /// Residuals and interval widths, by class, of the points a set is responsible for.
@@ -132,20 +142,25 @@ Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   if (std::none_of(data.series.begin(), data.series.end(), [](const Series& one) { return one.fabric.in_switch; }))
     for (const Parameter& p : parameters_of(ConstantSet::scale_up))
       if (p.key.starts_with("nvls.")) how.hold.push_back(&p);
-  const Fit fit = fit_constants(data.blocks, data.machines, data.series, how);
+  Fit fit = fit_constants(data.blocks, data.machines, data.series, how);
   out.sets = std::move(data.sets);
-  std::vector<double> after;
-  for (std::size_t s = 0; s < data.series.size(); ++s)
-    for (std::size_t i = 0; i < data.series[s].bytes.size(); ++i)
-      if (data.series[s].weight[i] > 0) after.push_back(error_of(fit.residuals[s][i]));
+  out.median_before = quantile_of(data.before, 0.5);
+  out.mean_before = mean_of(data.before);
+  std::vector<double> after = errors_of(data, fit);
+  const double median = quantile_of(after, 0.5), mean = mean_of(after);
+  if (options.hold.empty() && median > out.median_before + rises && mean > out.mean_before) {  // what is held may make it worse
+    out.worse = {median, mean};
+    for (const Block& block : data.blocks)
+      for (const Parameter& p : parameters_of(block.set)) how.hold.push_back(&p);
+    fit = fit_constants(data.blocks, data.machines, data.series, how);
+    after = errors_of(data, fit);
+  }
   for (std::size_t b = 0; b < out.sets.size(); ++b) {
     out.sets[b].constants = fit.blocks[b];
     sum_up(out.sets[b], b, data, fit);
     list_constants(out.sets[b], b, data.blocks[b], fit);
   }
   out.points = static_cast<int>(after.size());
-  out.median_before = quantile_of(data.before, 0.5);
-  out.mean_before = mean_of(data.before);
   out.median_after = quantile_of(after, 0.5);
   out.mean_after = mean_of(after);
   out.constants = static_cast<int>(fit.unknowns.size());

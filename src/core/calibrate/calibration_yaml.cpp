@@ -111,7 +111,7 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   for (const ClassResidual& c : set.classes)
     if (c.points > 0)
       out += fmt::format("{}  {}: {{points: {}, median: {:.3g}, mean: {:.3g}}}\n", margin, c.key, c.points, c.median_ape, c.mape);
-  out += fmt::format("{}deviations:  # standard errors in percent; those not listed were held\n", margin);
+  if (!set.fitted.empty()) out += fmt::format("{}deviations:  # standard errors in percent; those not listed were held\n", margin);
   for (const FittedConstant& c : set.fitted)
     deviations.emplace_back(c.key, fmt::format("{:.2g}{}{}", 100 * c.deviation, c.determined ? "" : "  # not determined by the data",
                                                c.shared ? "  # one value for all generations fitted together" : ""));

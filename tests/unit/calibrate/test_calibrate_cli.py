@@ -103,13 +103,32 @@ def test_reduction_in_the_networks_switches_is_named(folder):
     assert any("5 of 5 times are of SHARP" in one for one in warned), warned
 
 
-def test_a_fit_that_makes_the_median_worse_says_so(folder):
+def test_a_fit_that_is_worse_on_its_own_points_keeps_the_constants_and_says_so(folder):
     """Every third time half again as long: no constants have both."""
     rows = rows_of("dgx-b200", 1.0).splitlines()
     odd = [line.replace(time, f"{float(time) * (1.5 if i % 3 == 0 else 1):.6f}") for i, line in enumerate(rows[1:]) for time in [line.split(",")[7]]]
-    report = json.loads(works("--system", "dgx-b200", "--from", written(folder, "points.csv", "\n".join([rows[0], *odd]) + "\n"), "--json"))
-    rose = report["median_ape"]["after"] > 1 + report["median_ape"]["before"]
-    assert rose and any("median error rises" in one for one in report["warnings"]), report["warnings"]
+    table, out = written(folder, "points.csv", "\n".join([rows[0], *odd]) + "\n"), os.path.join(folder, "cal.yaml")
+    report = json.loads(works("--system", "dgx-b200", "--from", table, "-o", out, "--json"))
+    assert any("median error rises" in one and "stay as they were" in one for one in report["warnings"]), report["warnings"]
+    assert all(abs(report[of]["after"] - report[of]["before"]) < 1e-6 for of in ("median_ape", "mape")), report
+    predicted = [json.loads(tool.works("predict", "all_reduce", "--system", "dgx-b200", "--size", "64MiB", *more, "--json"))["time_us"]
+                 for more in ((), ("--calibration", out))]
+    assert abs(predicted[0] / predicted[1] - 1) < 1e-4, predicted
+
+
+def test_runs_that_contradict_each_other_are_named(folder):
+    for slower, named in ((3, "slow"), (1.2, None)):
+        files = []
+        for source, factor in (("sound", 1), ("slow", slower)):
+            rows = [line.split(",") for line in rows_of("dgx-b200", 1.0).splitlines()]
+            for row in rows[1:]:
+                row[0] = source
+                if int(row[6]) >= 1 << 20:
+                    row[7] = f"{float(row[7]) * factor:.6f}"
+            files.append(written(folder, f"{source}.csv", "".join(",".join(row) + "\n" for row in rows)))
+        warned = [one for one in json.loads(works("--system", "dgx-b200", "--from", *files, "--json"))["warnings"] if "at the same" in one]
+        assert [one.split(" takes ")[0] for one in warned] == ([named] if named else []), warned
+        assert not named or "takes 3 times as long as sound" in warned[0], warned
 
 
 def test_what_cannot_be_fitted_or_written_is_refused(folder):

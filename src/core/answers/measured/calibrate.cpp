@@ -16,6 +16,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace fabricost::core {
 
@@ -157,8 +158,6 @@ namespace {
   return out;
 }
 
-constexpr double rises = 1;  ///< percent that a median error may rise by in a fit, whose few points move it either way
-
 void refuse_sets_of_tables(const CalibrateRequest& r) {
   const auto refuse = [&](std::string_view tables) {
     return Refusal(fmt::format(
@@ -190,6 +189,35 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   return fmt::format("the large sizes of {} take {:.2g} times as long as predicted, beyond the range: a fault of that run would be fitted too "
                      "(fabricost diagnose)",
                      source.empty() ? "the run" : source, lower_median(ratios));
+}
+
+/// Runs whose large sizes take longer or shorter than the same sizes of the others, by more than any two sound runs of a machine.
+/// The same question is one with the same prediction.
+[[nodiscard]] std::vector<std::string> disagreements(const std::vector<ComparedPoint>& compared) {
+  constexpr double smallest = 4 * mebibyte;  // where links bind
+  constexpr double apart = 1.5;
+  std::map<std::tuple<std::string, Collective, double, double>, std::map<std::string, std::vector<double>>> questions;
+  for (const ComparedPoint& one : compared)
+    if (one.point.bytes >= smallest)
+      questions[{one.point.system.str(), one.point.collective, one.point.bytes, one.prediction.seconds}][one.point.source.str()].push_back(
+          one.point.seconds);
+  std::map<std::string, std::vector<double>> ratios;  // of each run
+  for (auto& [question, runs] : questions) {
+    if (runs.size() < 2) continue;
+    std::vector<double> times;
+    for (auto& [source, seconds] : runs) times.push_back(lower_median(seconds));
+    const double middle = lower_median(times);
+    for (auto& [source, seconds] : runs) ratios[source].push_back(lower_median(seconds) / middle);
+  }
+  std::vector<std::string> out;
+  for (auto& [source, of] : ratios)
+    if (const double ratio = lower_median(of); ratio > apart || ratio * apart < 1)
+      out.push_back(fmt::format("{} takes {:.2g} times as long as {} at the same {} large sizes: a fit to both is of neither; find out which "
+                                "is at fault (fabricost diagnose) and leave it out",
+                                source.empty() ? "a run" : source, ratio,
+                                ratios.size() == 2 ? (source == ratios.begin()->first ? *ratios.rbegin() : *ratios.begin()).first : std::string{"the other runs"},
+                                of.size()));
+  return out;
 }
 
 /// Logs of another machine than the named one; runs of the fit that take more than twice as long as predicted before, and as the others
@@ -225,6 +253,8 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
                               by_switches, compared.size()));
   if (ratios.size() == 1 && ratios.begin()->second.size() == 1)
     if (std::string slow = slow_beyond_range(compared); !slow.empty()) out.push_back(std::move(slow));
+  for (std::string& one : disagreements(compared))
+    if (out.size() < most) out.push_back(std::move(one));
   for (auto& [named, runs] : ratios) {
     const std::string& system = r.system.value != nullptr ? r.system.value->name : named;  // a machine of a text is named by all of it
     std::vector<double> medians;
@@ -343,10 +373,11 @@ CalibrationAnswer answer(const CalibrateRequest& asked) {
   CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}, {}};
   out.origin = fit_origin(out.points, "merged points", r.samples);
   out.warnings = warnings;
-  if (out.median_after > out.median_before + rises)
-    out.warnings.push_back(fmt::format("the median error rises from {:.2f} to {:.2f} %: these points do not agree with each other or with the "
-                                       "form; look at the residuals, and leave out what is doubtful",
-                                       out.median_before, out.median_after));
+  if (out.made.worse)
+    out.warnings.push_back(fmt::format("with a fit the median error rises from {:.2f} to {:.2f} % and the mean from {:.2f} to {:.2f} %: the "
+                                       "constants stay as they were. These points do not agree with each other or with the form; look at the "
+                                       "residuals, and leave out what is doubtful",
+                                       out.median_before, out.made.worse->first, out.mean_before, out.made.worse->second));
   if (const int held = out.made.host_held; held > out.made.points)
     out.warnings.push_back(
         fmt::format("{} of {} points take what the host takes to launch, some {:.3g} us on a GPU by them, and are not fitted; "
