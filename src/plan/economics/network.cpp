@@ -45,6 +45,18 @@ int fat_tree_tiers(double ends, double spares, int radix, const std::vector<doub
   return tiers > 1 && ends <= bottom * (0.5 * radix + 1) ? tiers : all;
 }
 
+/// Tiers that the machine's file describes for so many nodes: those up to the one that joins them all.
+int described_tiers(const System& system, double nodes) {
+  int out = 0;
+  double joined = 1;
+  for (const Tier& tier : system.tiers) {
+    if (tier.role != TierRole::network || joined >= nodes) continue;
+    joined *= tier.endpoints;
+    ++out;
+  }
+  return out;
+}
+
 /// Ports, cables and whole switches of `trees` fat trees with as many ends.
 void add_fat_trees(NetworkSize& net, double trees, const std::vector<double>& tapers, int radix) {
   double below = net.nics;  // cables from below into a tier
@@ -106,6 +118,7 @@ NetworkSize network_size(const System& system, double gpus, const NetworkPlan& p
     const bool rail = out.kind == ScaleOut::rail;
     const double trees = rail ? nic->endpoints : 1, spares = std::floor(plan.spare_gpus / system.gpus_per_node);
     out.tiers = detail::fat_tree_tiers(out.nics / trees, spares * nic->endpoints / trees, plan.radix, tapers);
+    if (out.kind == own_kind(system)) out.tiers = std::max(out.tiers, detail::described_tiers(system, nodes - spares));
     detail::add_fat_trees(out, trees, tapers, plan.radix);
     out.optical = rail ? out.cables : out.cables - out.nics;
   }

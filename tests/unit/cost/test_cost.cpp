@@ -210,6 +210,20 @@ TEST_CASE("rails are trees that only the nodes join: a tier as long as the nodes
   CHECK(joined(4096, ScaleOut::rail, 64).ports <= joined(4096, ScaleOut::fat_tree, 64).ports);
 }
 
+TEST_CASE("tiers that a machine's file describes are billed where fewer would join its nodes, and their taper with them") {
+  const auto with = [](const char* taper) {
+    return load_system("superpod-h100", std::vector<std::string>{"tiers.leaf.endpoints=16", "tiers.spine.endpoints=8", std::string{"tiers.leaf.oversubscription="} + taper});
+  };
+  const NetworkSize flat = network_size(load_system("dgx-h100"), 512), even = network_size(with("1"), 512), taper = network_size(with("2"), 512);
+  CHECK(flat.tiers == 1);
+  CHECK(even.tiers == 2);
+  CHECK(even.ports == 512 * 3);
+  CHECK(taper.tiers == 2);
+  CHECK(taper.ports == 512 + 2 * 256);
+  CHECK(taper.taper == 2);
+  CHECK(network_size(with("1"), 128).tiers == 1);  // one leaf joins them
+}
+
 TEST_CASE("a full balanced dragonfly: 4 h^4 + 2 h^2 ends, a cable between any two groups") {
   for (const int h : {4, 8, 16}) {
     const int radix = 4 * h - 1;

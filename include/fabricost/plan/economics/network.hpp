@@ -9,7 +9,8 @@
 ///   dragonfly   groups of a = 2 h switches, each with h = (k + 1) / 4 NICs and h cables to other groups, a h + 1 groups at most
 ///               (Kim, Dally, Scott, Abts, ISCA 2008)
 ///
-/// Defaults are the machine's own: kind and tapers of the network tiers in its file; rails if the file has none.
+/// Defaults are the machine's own: kind, tapers and number of the network tiers in its file, also where fewer would join the nodes; rails
+/// if the file has none.
 /// Switches are whole, tier by tier, and each rail has its own; rails of one tier share a switch where several fit. Spares send only in
 /// another's place: they take ports at the bottom, one a switch from those that lead up, before they open a tier.
 ///
