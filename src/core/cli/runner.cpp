@@ -65,6 +65,8 @@ class UsageError : public Error {
   std::string what = "quote values that contain blanks";
   if (!extra.empty() && extra.front() >= '0' && extra.front() <= '9' && has("--size"))
     what = "write --size " + extra;
+  else if (has("--set") && extra.find('=') != std::string::npos)
+    what = "repeat --set: --set " + extra;
   else if (has("--system") && ships("systems"))
     what = "write --system " + extra;
   else if (has("--model") && ships("models"))
