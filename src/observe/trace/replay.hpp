@@ -22,8 +22,8 @@ struct Elsewhere {
 };
 
 /// The part that is left out of the job.
-enum class Without : unsigned char { nothing, straggler, wait };
-inline constexpr std::array<std::string_view, 3> without_names{"nothing", "straggler", "wait"};
+enum class Without : unsigned char { nothing, straggler, wait, slow };
+inline constexpr std::array<std::string_view, 4> without_names{"nothing", "straggler", "wait", "slow"};
 
 struct Replay {
   Job job;  ///< with the times there, taken apart

@@ -186,6 +186,25 @@ def test_without_the_straggler_the_step_is_what_it_would_be(folder):
         assert " (-" in heading and "faster" not in heading, "the heading says what was asked, as a change of time like all"
 
 
+def test_without_slow_calls_they_take_what_is_predicted(folder):
+    def job(name, us):
+        job = Job(8, {"0": ("default_pg", list(range(8)))})
+        for _ in range(6):
+            job.compute(2000, {})
+            job.collective("0", "allreduce", 32 * MIB, us)
+        job.write(folder / name)
+        return found(folder / name, "--system", "dgx-h100", "--without", "slow")
+    sound = job("sound", 328.0)
+    assert {row["verdict"] for row in sound["collectives"]} == {"sound"}, sound["collectives"]
+    near({one["change"]: one["step_s"] for one in sound["replay"]["changes"]}["without slow calls"], sound["replay"]["step_s"], 1e-6)
+    slow = job("slow", 1800.0)
+    predicted = slow["collectives"][0]["predicted_s"]
+    near({one["change"]: one["step_s"] for one in slow["replay"]["changes"]}["without slow calls"], 6 * (2000e-6 + predicted), 0.02)
+    text = " ".join(TRACE.works(folder / "slow", "--system", "dgx-h100", "--without", "slow").split())
+    assert "; without slow calls " in text.split("Replayed on")[1].split(" compute ")[0], text
+    TRACE.refused(folder / "slow", "--without", "nobody", saying=["none of straggler, wait and slow"])
+
+
 def test_faster_links_help_what_crosses_them_alone(folder):
     late_job(folder, {})
     base = found(folder, "--system", "dgx-h100", "--on", "dgx-h100")["replay"]

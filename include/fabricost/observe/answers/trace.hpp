@@ -35,7 +35,7 @@ struct TraceRequest {
   int groups = 0;                      ///< expert groups (node-limited routing)
   int group_limit = 0;                 ///< groups a token may use
   Machine on;                          ///< replay the job on this machine; overrides then change this one
-  std::vector<std::string> without;    ///< leave out of the replay: straggler (the rank that others wait for is as fast as they are), wait
+  std::vector<std::string> without;    ///< leave out of the replay: straggler (the rank that others wait for is as fast as they are), wait, slow
   std::string against;                 ///< training plan as JSON to compare with: where run and plan differ
 
   static RequestTable<TraceRequest> fields();

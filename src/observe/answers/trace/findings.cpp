@@ -57,8 +57,8 @@ void late_ranks(const TraceAnswer& a, const FoundTrace& trace, std::vector<Found
   }
   for (const TracedRank& one : a.ranks) {
     if (one.calls_last == 0 || one.others_wait * worth_saying < window) continue;
-    std::string text = fmt::format("Rank {} comes last to {} collective{}: another rank waits {} for it", one.rank, one.calls_last,
-                                   one.calls_last == 1 ? "" : "s", time(one.others_wait));
+    std::string text = fmt::format("Rank {} comes last to {} collective{}: another rank waits {} {}for it", one.rank, one.calls_last,
+                                   one.calls_last == 1 ? "" : "s", time(one.others_wait / a.steps), a.steps > 1 ? "a step " : "");
     if (const auto found = longest.find(one.rank); found != longest.end()) {
       const auto& [wait, call] = found->second;
       text += fmt::format("; longest in the {} at {}, {} of waiting before {} of wire", what(trace, *call),

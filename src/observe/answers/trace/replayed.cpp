@@ -26,7 +26,8 @@ class Exchange {
   /// \param there nullptr: the same machine
   Exchange(const timeline::Job& job, TraceMachine* here, TraceMachine* there);
 
-  [[nodiscard]] timeline::Elsewhere at(End end);
+  /// \param less slow: a call beyond its prediction's interval takes what is predicted
+  [[nodiscard]] timeline::Elsewhere at(End end, timeline::Without less = timeline::Without::nothing);
   /// The assumptions made, a sentence each.
   [[nodiscard]] std::vector<std::string> assumed() const;
 
@@ -37,7 +38,7 @@ class Exchange {
     [[nodiscard]] double at(End end) const { return end == End::fast ? low : end == End::slow ? high : middle; }
   };
   [[nodiscard]] double kernel(Work work, double ns, End end) const;
-  [[nodiscard]] timeline::Carried call(const timeline::Call& call, End end);
+  [[nodiscard]] timeline::Carried call(const timeline::Call& call, End end, timeline::Without less);
   [[nodiscard]] Ratio by_links(const timeline::Call& call) const;
   void compare(const System& here, const System& there);
 
@@ -146,14 +147,15 @@ Exchange::Ratio Exchange::by_links(const timeline::Call& call) const {
   return {std::min(1.0, ratio), std::sqrt(ratio), std::max(1.0, ratio)};
 }
 
-timeline::Carried Exchange::call(const timeline::Call& call, End end) {
+timeline::Carried Exchange::call(const timeline::Call& call, End end, timeline::Without less) {
   const auto ns = static_cast<double>(std::max<std::int64_t>(0, call.wire()));
   const timeline::Group& group = job_.groups[call.group];
   const auto expected = [&](TraceMachine* machine) { return machine == nullptr ? std::nullopt : machine->expect(group, call); };
   std::optional<Expected> here;
   if (here_ != nullptr && here_->system() != nullptr) here = expected(here_);
-  const double moving = call.whole || !here ? ns : std::min(ns, nanosecond * here->seconds);
-  const double outside = ns - moving;
+  const bool too_slow = less == timeline::Without::slow && call.whole && here && ns > nanosecond * here->high;
+  const double moving = (call.whole && !too_slow) || !here ? ns : std::min(ns, nanosecond * here->seconds);
+  const double outside = too_slow ? 0 : ns - moving;
   if (end == End::middle) {
     ++calls_;
     outside_ += outside > 0 ? 1 : 0;
@@ -169,10 +171,10 @@ timeline::Carried Exchange::call(const timeline::Call& call, End end) {
   return {moving * seconds / here->seconds, outside * all_.at(end)};
 }
 
-timeline::Elsewhere Exchange::at(End end) {
+timeline::Elsewhere Exchange::at(End end, timeline::Without less) {
   if (end == End::middle) calls_ = by_links_ = outside_ = 0;
   return {.kernel = [this, end](Work work, double ns) { return kernel(work, ns, end); },
-          .call = [this, end](const timeline::Call& one) { return call(one, end); }};
+          .call = [this, end, less](const timeline::Call& one) { return call(one, end, less); }};
 }
 
 std::vector<std::string> Exchange::assumed() const {
@@ -204,7 +206,7 @@ std::vector<std::string> Exchange::assumed() const {
   for (const std::string& word : words) {
     const auto known = parse_enum<timeline::Without>(word, timeline::without_names);
     if (!known || *known == timeline::Without::nothing)
-      throw Refusal(fmt::format("<without>: {} is neither straggler nor wait", word.empty() ? "an empty word" : word));
+      throw Refusal(fmt::format("<without>: {} is none of straggler, wait and slow", word.empty() ? "an empty word" : word));
     if (std::find(out.begin(), out.end(), *known) == out.end()) out.push_back(*known);
   }
   return out;
@@ -257,7 +259,7 @@ void say_replay(const TraceRequest& request, const timeline::Job& job, TraceMach
   for (const auto& [name, ns] : middle.path) out.path.push_back({name, units::s(ns / steps)});
   std::stable_sort(out.path.begin(), out.path.end(), [](const StepTerm& a, const StepTerm& b) { return a.time > b.time; });
   const auto step_at = [&](Exchange& how, End end, timeline::Without less) {
-    return units::s(step_of(timeline::replay(job, how.at(end), less).job).first);
+    return units::s(step_of(timeline::replay(job, how.at(end, less), less).job).first);
   };
   out.interval = {out.step, out.step};
   if (asked) {
@@ -268,8 +270,13 @@ void say_replay(const TraceRequest& request, const timeline::Job& job, TraceMach
     if (after > Time{}) out.changes.push_back({std::move(words), after, out.step / after - 1});
   };
   for (const timeline::Without one : without) {
-    if (job.ranks.size() < 2) answer.notes.emplace_back("One rank is traced: who waits for whom, and how long, is not known.");
-    change(fmt::format("without {}", timeline::without_names[static_cast<std::size_t>(one)]), step_at(exchange, End::middle, one));
+    if (one == timeline::Without::slow && here.system() == nullptr)
+      throw Refusal("which machine are the traces of? Name it with <system>: slow is what takes longer than predicted", true);
+    if (job.ranks.size() < 2 && one != timeline::Without::slow)
+      answer.notes.emplace_back("One rank is traced: who waits for whom, and how long, is not known.");
+    change(fmt::format("without {}{}", timeline::without_names[static_cast<std::size_t>(one)],
+                       one == timeline::Without::slow ? " calls" : ""),
+           step_at(exchange, End::middle, one));
   }
   if (here.system() == nullptr) return;
   std::vector<std::string> ignored;

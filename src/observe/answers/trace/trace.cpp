@@ -32,7 +32,8 @@ RequestTable<TraceRequest> TraceRequest::fields() {
       asks(&R::group_limit, "group_limit", "--group-limit", count, {0, any_count.max}, "M", "Groups a token may use"),
       asks(&R::on, "on", "--on", "NAME", "Replay the job on this machine; <overrides> then change this one"),
       asks(&R::without, "without", "--without", "WHAT...",
-           "Leave out of the replay: straggler (the rank that others wait for\nis as fast as they are), wait (no rank waits for another)"),
+           "Leave out of the replay: straggler (the rank that others wait for\nis as fast as they are), wait (no rank waits for another), "
+           "slow\n(calls beyond their prediction's interval take what is predicted)"),
       asks(&R::against, "against", "--against", "FILE", "Training plan as JSON to compare with: where run and plan differ")};
 }
 
