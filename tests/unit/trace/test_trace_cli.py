@@ -165,6 +165,11 @@ def test_a_late_rank_is_named_and_its_lateness_is_no_wire(folder):
     late = max(answer["ranks"], key=lambda one: one["others_wait_s"])
     assert late["rank"] == 5
     near(late["others_wait_s"], 5 * 1500e-6, 0.1)
+    sound_job(steps=20, late={5: 1500}).write(folder / "steps")
+    answer = found(folder / "steps")
+    waited, each = re.search(r"waits ([\d.]+) ms (a step )?for it", answer["findings"][0]).groups()
+    near(float(waited), 1.5 * 20 / answer["step"]["steps"], 0.1)
+    assert (each is not None) == (answer["step"]["steps"] > 1), answer["findings"]
 
 
 def test_clocks_apart_and_drifting_change_nothing(folder):
