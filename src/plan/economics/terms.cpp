@@ -75,7 +75,8 @@ std::vector<StepTerm> terms_of(const ServingQuestion& q, const PricedServing& p)
     known -= hidden;
   }
   out.push_back({"framework", units::s(p.time.tpot - known)});
-  out.push_back({"prompts_of_others", units::s(p.time.interference)});
+  // a decode worker reads no prompts: what arrives there waits for the step that runs
+  out.push_back({p.apart ? "waiting_for_a_step" : "prompts_of_others", units::s(p.time.interference)});
   return out;
 }
 

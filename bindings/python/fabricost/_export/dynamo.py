@@ -48,7 +48,7 @@ class _Engine:
     def step_seconds(self, batch: int, context: int) -> float:
         """A step of `batch` sequences that each see `context` tokens; another worker's prompts do not count."""
         found = self._plan(isl=max(1, context - 1), osl=2, batch=batch)
-        return float(found.tpot_seconds) - sum(float(term.seconds) for term in found.terms if term.name == "prompts_of_others")
+        return float(found.tpot_seconds) - sum(float(term.seconds) for term in found.terms if term.name in ("prompts_of_others", "waiting_for_a_step"))
 
     def fits(self, batch: int, context: int) -> bool:
         try:
