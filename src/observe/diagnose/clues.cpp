@@ -58,7 +58,7 @@ Clue clue_of(const Row& row, const NamedFacts& facts) {
   for (const auto& [name, value] : facts)
     for (std::size_t i = 0; !row.cause && name == "cause" && i < cause_names.size(); ++i)
       if (cause_names[i] == value) cause = static_cast<Cause>(i);
-  return {{cause, row.weight, filled(row.evidence, facts), filled(row.remedy, facts), row.what, row.id}, row.role, 0, row.event};
+  return {{cause, row.weight, filled(row.evidence, facts), filled(row.remedy, facts), row.what, row.id}, row.role, 0, row.event, row.device};
 }
 
 /// A variable quoted with a figure was set in a separate run: it is compared there and not blamed here.

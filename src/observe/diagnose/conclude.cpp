@@ -1,6 +1,6 @@
 /// The verdict, of five: the run failed, it is slow, slower than predicted, as predicted, or there is nothing to judge. A failure is a line
-/// that says so and after which the table does not go on: measurements outvote words. A run is slow if a fault is
-/// proven, or a hint remains that the comparison does not refute, or the comparison is outside the prediction's interval. A
+/// that says so and after which the table does not go on: measurements outvote words, but not those of a device that is failing. A run is
+/// slow if a fault is proven, or a hint remains that the comparison does not refute, or the comparison is outside the prediction's interval. A
 /// line that speaks of an error which no rule explains is a failure that is not understood.
 
 #include "diagnose/context.hpp"
@@ -127,7 +127,9 @@ std::optional<Finding> first_of(const Context& c, Role role) {
 struct Spoken {
   std::vector<Finding> failures, faults, defences;
   std::vector<RuleSeen> rules;
+  std::vector<Finding> outlived;  ///< events that the table shows to have cost nothing
   bool accused = false, proven = false;
+  bool failing = false;   ///< a failure is of a device, and of no run that was slow
   bool damaged = false;   ///< the results are wrong
   bool happened = false;  ///< a fault is an event, not only the name of a device or a usual setting
   int last_failure = 0;  ///< the last line of a failure
@@ -145,9 +147,15 @@ Spoken spoken(const Context& c) {
         if (clue.role == Role::hint) continue;
         clue.finding.cause = Cause::link_failed;  // what there is to tune of Ethernet is not there
       }
+      const bool failing = clue.device == OfDevice::failing && !c.in_doubt();
+      out.failing = out.failing || failing;
       out.damaged = out.damaged || clue.role == Role::damage;
       // a table that goes on after the line was measured all the same
-      if (clue.role == Role::failure && clue.last_line > 0 && (clue.last_line < c.last_row || whole)) clue.role = Role::hint;
+      const bool outlived = clue.role == Role::failure && clue.last_line > 0 && (clue.last_line < c.last_row || whole);
+      if (failing)
+        clue.role = Role::failure;
+      else if (outlived)
+        clue.role = Role::hint;
       out.accused = out.accused || (!file.other_runs && (clue.role == Role::proof || (clue.role == Role::hint && c.in_doubt())));
       if (clue.role != Role::hint || c.in_doubt()) out.rules.push_back({clue.finding.rule, clue.finding.cause, clue.finding.confidence});
       if (clue.role == Role::failure || clue.role == Role::damage) {
@@ -160,6 +168,8 @@ Spoken spoken(const Context& c) {
         out.proven = out.proven || clue.role == Role::proof;
         out.happened = out.happened || clue.event;
         out.faults.push_back(std::move(clue.finding));
+      } else if (outlived || clue.device != OfDevice::no) {
+        out.outlived.push_back(std::move(clue.finding));
       }
     }
   merge(out.defences, c);
@@ -179,6 +189,7 @@ void conclude_failure(Diagnosis& out, const Context& c, Spoken& all) {
   out.healthy = false;
   out.causes = std::move(causes);
   out.verdict = fmt::format("failed: {} ({})", in_words(first), first.evidence);
+  if (all.failing && !all.damaged && c.judged.compared) out.verdict += "; what was measured is not slow: " + compared_in_words(c);
 }
 
 /// "128 NVIDIA B200 on 16 nodes: try --system dgx-b200; ", or that a name helps.
@@ -200,7 +211,7 @@ std::string not_compared(const Diagnosis& out) {
 }
 
 void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
-  auto& [failures, faults, defences, rules, accused, proven, damaged, happened, last_failure, placed] = all;
+  auto& [failures, faults, defences, rules, outlived, accused, proven, failing, damaged, happened, last_failure, placed] = all;
   merge(faults, c);
   if (const auto wrong = first_of(c, Role::expectation)) {
     // a user whose run exceeds the expectation does not ask why another quoted run was slow
@@ -368,14 +379,27 @@ void survive(Diagnosis& out, const Context& c, Spoken& all) {
   all.failures.clear();
 }
 
+/// What happened and is no cause of the verdict.
+void note_events(Diagnosis& out, const std::vector<Finding>& events) {
+  for (const Finding& one : events) {
+    const std::string where = fmt::format("{}:", place(one));
+    const auto tells = [&](const Finding& f) { return f.evidence.find(where) != std::string::npos; };
+    const auto quotes = [&](const std::string& note) { return note.find(where) != std::string::npos; };
+    if (std::any_of(out.causes.begin(), out.causes.end(), tells) || std::any_of(out.notes.begin(), out.notes.end(), quotes)) continue;
+    out.notes.push_back(fmt::format("also seen, {}: {}", in_words(one), one.evidence));
+  }
+}
+
 void conclude_all(Diagnosis& out, const Context& c) {
+  Spoken all = spoken(c);
   if (const auto impossible = first_of(c, Role::invalid)) {  // with such times no other rule is meaningful
+    note_events(out, all.failures);
+    note_events(out, all.outlived);
     out.healthy = false;
     out.causes = {*impossible};
     out.verdict = "nothing to judge: impossible: the times or the sizes of this log are not what they say";
     return;
   }
-  Spoken all = spoken(c);
   out.rules = all.rules;
   explain_by_parts(out, c, all);
   survive(out, c, all);
@@ -383,6 +407,7 @@ void conclude_all(Diagnosis& out, const Context& c) {
     conclude_failure(out, c, all);
   else
     conclude_comparison(out, c, all);
+  note_events(out, all.outlived);
   add_about_machine(out, c);
   if (c.contradiction.empty()) return;
   out.healthy = false;

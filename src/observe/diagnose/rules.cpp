@@ -301,6 +301,7 @@ class RuleReader {
     if (in.has("remedy")) row.remedy = in.text("remedy");
     if (in.has("what")) row.what = in.text("what");
     row.event = in.flag("event", row.event);
+    row.device = in.choice("device", of_device_names, row.device);
     for (const char* key : {"evidence", "remedy", "reason", "what", "source"}) (void)in.text(key);
   }
 

@@ -95,6 +95,10 @@ struct Term {
 };
 using Condition = std::vector<Term>;  ///< one of them
 
+/// What a device tells of itself, which a good table does not refute: to be mentioned, or that it is failing.
+enum class OfDevice : unsigned char { no, noted, failing };
+inline constexpr std::array<std::string_view, 3> of_device_names{"no", "noted", "failing"};
+
 /// The conclusion if every condition holds.
 struct Row {
   std::string id{};  ///< FILE.cause.number, of its cause's rows in the file
@@ -105,6 +109,7 @@ struct Row {
   std::string evidence{}, remedy{};  ///< with {facts}
   std::string what{};                ///< what failed, in a few words
   bool event = true;                 ///< false: the name of a device or a usual setting, which is no fault of a run that nothing measured
+  OfDevice device = OfDevice::no;
 };
 
 /// Values of a variable that match; an empty test matches all.
@@ -167,6 +172,7 @@ struct Clue {
   Role role = Role::hint;
   int last_line = 0;  ///< where its signs were last seen; 0: not from a sign
   bool event = true;
+  OfDevice device = OfDevice::no;
 };
 /// The findings of the rows with these roles; settings first.
 [[nodiscard]] std::vector<Clue> clues_of(const RuleFile& file, const Context& context, std::span<const Role> roles);

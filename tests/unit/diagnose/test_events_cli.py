@@ -138,6 +138,23 @@ def test_one_host_with_a_gpu_for_every_rank_needs_no_network(folder):
         assert found["causes"][0]["cause"] == "tcp_fallback", (other, distinct, found)
 
 
+def test_what_a_device_tells_of_itself_stands_beside_a_good_table(folder):
+    good = table(H100, SOUND)
+    xid = "[Mon Nov 30 10:11:13 2026] NVRM: Xid (PCI:0000:9d:00): {}, pid=1, name=python, something\n"
+    port = "CA 'mlx5_0'\n\tNumber of ports: 1\n\tPort 1:\n\t\tState: Down\n\t\tPhysical state: Polling\n\t\tRate: 400\n"
+    for said in [xid.format(number) for number in (48, 63, 64, 74, 79, 94, 95)] + [port]:
+        for text in (said + good, good + said):
+            found = answer(folder, text)
+            assert found["state"] == "failed" and "not slow: at 4 GiB" in found["verdict"], (said, found["verdict"])
+            assert COMMAND.run(written(folder, "run.log", text), "--check").returncode == 1, said
+    for said in (500 * xid.format(92), "GPU0: LnkSta: Speed 8GT/s (downgraded), Width x8 (downgraded)\n",
+                 "[1.0] pcieport 0000:97:01.0: AER: Corrected error received: 0000:97:01.0\n", EVENTS.splitlines()[0] + "\n",
+                 "=====NVSMI LOG=====\nGPU 00000000:1B:00.0\n    ECC Errors\n        Volatile\n            DRAM Correctable : 184223\n"):
+        found = answer(folder, said + good, "--check")
+        assert found["state"] == "as_predicted" and any(note.startswith("also seen, ") for note in found["notes"]), (said[:99], found)
+    assert answer(folder, xid.format(92))["causes"][0]["what"].endswith("(Xid 92)")
+
+
 def test_known_versions_need_their_machine(folder):
     line = "a:1:2 [0] NCCL INFO NCCL version 2.26.2+cuda12.2\n{}\nTest CUDA failure common.cu:1 'an illegal memory access was encountered'\n"
     pro = answer(folder, line.format("#  Rank  0 Group  0 Pid 1 on a device  0 [0x01] NVIDIA RTX PRO 6000 Blackwell"))
