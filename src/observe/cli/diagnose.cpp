@@ -84,7 +84,8 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
     const auto rows = left() - table_head - notes;
     const auto fewer = [](const DiagnosedSize& one, const DiagnosedSize& other) { return one.ranks < other.ranks; };
     const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end(), fewer);
-    page.section("{}{}gainst {}{}, {} ({})", first.run, first.run.empty() ? "A" : " a", a.system, a.system_guessed ? " (guessed from the log)" : "",
+    page.section("{}{}gainst {}{}{}, {} ({})", first.run, first.run.empty() ? "A" : " a", a.system,
+               a.adapters.empty() ? std::string{} : " with " + a.adapters, a.system_guessed ? " (guessed from the log)" : "",
                least->ranks == most->ranks ? fmt::format("{} ranks on {}", first.ranks, counted(first.nodes, "node"))
                                            : fmt::format("{} to {} ranks", least->ranks, most->ranks),
                name(a.basis));

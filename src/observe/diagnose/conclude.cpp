@@ -279,6 +279,7 @@ void add_about_machine(Diagnosis& out, const Context& c) {
     out.verdict += fmt::format("; faster than without SHARP ({}), so compared with it: name a machine that has it (--set nic.sharp=true, or "
                                "sharp: true in its file)",
                                c.faster_than_without_sharp);
+  if (const std::string ports = slow_ports_in_words(c); c.judged.compared && !ports.empty()) out.verdict += "; " + ports;
   const std::string adapters = c.guessed ? std::string{} : adapters_differ(c.info, *c.system);
   if (!adapters.empty()) out.verdict += "; " + adapters;
 }

@@ -184,8 +184,17 @@ struct Machine {
 [[nodiscard]] inline bool is_infiniband(const Transport& t) { return t.infiniband_ports && !t.roce && !t.sockets; }
 /// Fewer adapters in the log than the machine has, or of another link layer; empty: they agree, or the log does not state any.
 [[nodiscard]] std::string adapters_differ(const NcclInfo& info, const System& system);
-/// GPUs or ranks in the log that the system cannot have; empty: they agree, or the log does not state any.
-[[nodiscard]] std::string contradiction_of(const NcclInfo& info, const System& system);
+/// As many adapters as the machine has, all of a lower generation's rate: ports that trained down, or those of another machine.
+struct SlowPorts {
+  std::string there, described;  ///< "8 adapters of 100 Gbit/s"; "dgx-h100 has 400"
+  LogLine line;
+};
+[[nodiscard]] std::optional<SlowPorts> slow_ports(const NcclInfo& info, const System& system);
+/// The same of a run: what they are, and what they cost of the bandwidth that is predicted at the machine's own rate; empty: there are none.
+[[nodiscard]] std::string slow_ports_in_words(const Context& context);
+/// GPUs, ranks or adapters in the log that the system cannot have; empty: they agree, or the log does not state any.
+/// \param trained_down slow ports may be its own
+[[nodiscard]] std::string contradiction_of(const NcclInfo& info, const System& system, bool trained_down = false);
 [[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Context& context);
 /// Evaluates every rule, orders the findings and words the verdict.
 void conclude(Diagnosis& out, const Context& context);

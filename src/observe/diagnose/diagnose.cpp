@@ -375,7 +375,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
       c.guessed = true;
     }
   }
-  if (c.system && !c.guessed) c.contradiction = diagnosis::contradiction_of(c.info, *c.system);
+  if (c.system && !c.guessed) c.contradiction = diagnosis::contradiction_of(c.info, *c.system, true);
   bool table = !runs.empty();
   try {
     const PointDefaults source = stated(machine.system.empty() ? "dgx-h100" : machine.system, request.nodes, request.ranks, request.launch,
@@ -423,6 +423,8 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   c.judged = diagnosis::judge(c.sizes, c.guessed, judgement);
   if (c.system) out.system = c.system->name;
   out.system_guessed = c.guessed;
+  if (const auto ports = c.guessed ? diagnosis::slow_ports(c.info, *c.system) : std::nullopt; ports && machine.nic_rate > 0)
+    out.adapters = ports->there;
   if (c.judged.compared) out.basis = c.judged.at->basis;
   if (c.impossible.believed() && c.contradiction.empty()) out.normal = diagnosis::normal_in_words(c);
   diagnosis::conclude(out, c);

@@ -4,6 +4,8 @@
 #include "diagnose/context.hpp"
 
 #include <fabricost/collective.hpp>
+#include <fabricost/error.hpp>
+#include <fabricost/predict/predict.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -120,6 +122,20 @@ std::string against(const Context& c) {
                      c.system->name, gigabytes(at.bus_bandwidth * c.judged.ratio),
                      at.measured > at.high ? "at least" : "its interval reaches down to",
                      gigabytes(at.bus_bandwidth * at.measured / at.high));
+}
+
+std::string slow_ports_in_words(const Context& c) {
+  const auto ports = c.system && !c.one_node() && !c.inside_a_domain() ? slow_ports(c.info, *c.system) : std::nullopt;
+  if (!ports) return {};
+  std::string out = fmt::format("{}, where {}: ports trained down, or another machine", ports->there, ports->described);
+  if (!c.judged.compared || c.judged.at->streamed) return out;
+  try {
+    const Bandwidth full = predict(*c.system, c.judged.at->operation()).bus_bandwidth();
+    if (full > c.judged.at->bus_bandwidth)
+      out += fmt::format("; {} would be predicted at full rate, {} more", gigabytes(full), gigabytes(full - c.judged.at->bus_bandwidth));
+  } catch (const RequestError&) {  // the machine as it is described cannot run it
+  }
+  return out;
 }
 
 /// The commonest question about a run of nccl-tests: is this number normal?

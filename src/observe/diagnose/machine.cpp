@@ -84,7 +84,7 @@ namespace {
 
 /// The adapters of a node with the highest rate, by NCCL's own lines or its topology.
 struct FastPorts {
-  int count = 0;
+  int count = 0;        ///< 0: not said
   double gigabits = 0;  ///< of one; 0: not said
   LogLine line;
 };
@@ -99,7 +99,7 @@ FastPorts fastest_adapters(const NcclInfo& info) {
         by_rate[8 * link.rate].insert(link.to);
         if (out.line.number == 0) out.line = link.line;
       }
-  if (by_rate.empty()) return out;
+  if (by_rate.empty()) return {0, info.fastest_port, info.slowest_port_line};  // of ibstat
   if (out.line.number == 0) out.line = info.slowest_port_line;
   out.count = static_cast<int>(by_rate.rbegin()->second.size());
   out.gigabits = by_rate.rbegin()->first;
@@ -109,18 +109,33 @@ FastPorts fastest_adapters(const NcclInfo& info) {
 /// Generations of networks differ by twos: half again is another one. Two ports of a card that share its rate are not.
 bool another_rate(double a, double b) { return 2 * a >= 3 * b || 2 * b >= 3 * a; }
 
+/// Gbit/s of one adapter as the machine is described.
+double described_gigabits(const Tier& nic) {
+  constexpr int bits = 8;
+  return bits * nic.bandwidth.value.value() / 1e9;
+}
+
 std::string adapters_contradict(const NcclInfo& info, const System& system) {
   const Tier* nic = system.tier(TierRole::nic);
   const FastPorts there = fastest_adapters(info);
-  if (nic == nullptr || there.gigabits <= 0 || info.node_count() <= 1) return {};
-  constexpr int bits = 8;
-  const double described = bits * nic->bandwidth.value.value() / 1e9;
+  if (nic == nullptr || there.count == 0 || there.gigabits <= 0 || info.node_count() <= 1) return {};
+  const double described = described_gigabits(*nic);
   if (!another_rate(there.gigabits, described) || !another_rate(there.count * there.gigabits, nic->endpoints * described)) return {};
   return fmt::format("{} has {} adapters of {:.3g} Gbit/s a node, and the log lists {} of {:.3g} (line {})", system.name, nic->endpoints,
                      described, there.count, there.gigabits, there.line.number);
 }
 
 }  // namespace
+
+std::optional<SlowPorts> slow_ports(const NcclInfo& info, const System& system) {
+  const Tier* const nic = system.tier(TierRole::nic);
+  const FastPorts there = fastest_adapters(info);
+  if (nic == nullptr || there.gigabits <= 0 || (there.count > 0 && there.count != nic->endpoints)) return std::nullopt;
+  const double described = described_gigabits(*nic);
+  if (there.gigabits > described || !another_rate(there.gigabits, described)) return std::nullopt;
+  return SlowPorts{fmt::format("{}adapters of {:.3g} Gbit/s", there.count > 0 ? fmt::format("{} ", there.count) : "", there.gigabits),
+                   fmt::format("{} has {:.3g}", system.name, described), there.line};
+}
 
 std::string adapters_differ(const NcclInfo& info, const System& system) {
   const Tier* const nic = system.tier(TierRole::nic);
@@ -148,7 +163,7 @@ std::optional<bool> usually_multicasts(std::string_view gpu) {
   return false;
 }
 
-std::string contradiction_of(const NcclInfo& info, const System& system) {
+std::string contradiction_of(const NcclInfo& info, const System& system, bool trained_down) {
   const auto gpus = GpuIdentities::shipped();
   std::map<std::string, int> on_host;
   for (const RankLine& one : info.rank_lines) {
@@ -161,7 +176,7 @@ std::string contradiction_of(const NcclInfo& info, const System& system) {
     if (ranks > system.gpus_per_node && system.gpus_per_node > 1 && (another || ranks > system.domain))
       return fmt::format("{} has {} GPUs a node, and the log lists more ranks on {}", system.name, system.gpus_per_node, one.host);
   }
-  return adapters_contradict(info, system);
+  return trained_down && slow_ports(info, system) ? std::string{} : adapters_contradict(info, system);
 }
 
 std::string possible_machines(const NcclInfo& info) {

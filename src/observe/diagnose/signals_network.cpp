@@ -117,6 +117,12 @@ std::optional<Facts> unequal_ports(const Context& c, const Numbers& n) {
   return Facts{cited(c.info.slowest_port_line), fmt::format("{:.4g}", slowest), fmt::format("{:.4g}", fastest)};
 }
 
+std::optional<Facts> all_ports_slow(const Context& c, const Numbers&) {
+  const std::string words = slow_ports_in_words(c);
+  if (words.empty()) return std::nullopt;
+  return Facts{cited(slow_ports(c.info, *c.system)->line), words};
+}
+
 std::optional<Facts> unequal_adapters(const Context& c, const Numbers& n) {
   const TopologyLink *max = nullptr, *min = nullptr;
   for (const TopologyLink& link : c.info.topology)
@@ -306,6 +312,7 @@ std::span<const Signal> network_signals() {
       {"network_inside_a_domain", network_inside_a_domain, {"line"}},
       {"bonded_adapter", bonded_adapter, {"line"}},
       {"unequal_ports", unequal_ports, {"line", "least", "most"}, {{"ratio"}, {"slowest", QuantityKind::line_rate}}},
+      {"all_ports_slow", all_ports_slow, {"line", "ports"}},
       {"unequal_adapters", unequal_adapters, {"line", "least", "most"}, {{"ratio"}}},
       {"rails_without_channels", rails_without_channels, {"channels", "line", "count", "names", "there"}},
       {"idle_interfaces", idle_interfaces, {"listed", "line", "there", "times", "names"}},

@@ -52,6 +52,29 @@ TEST_CASE("a run at its prediction is healthy, at a third of it is slow") {
   }
 }
 
+TEST_CASE("ports that all run below the rate of the machine are named, with what they cost") {
+  const std::string gpu = "NVIDIA H100 80GB HBM3", cost = "dgx-h100 has 400: ports trained down, or another machine; ";
+  for (const int gigabits : {100, 200}) {
+    std::string ports = "n:1:1 [0] NCCL INFO NET/IB : Using", stats;
+    for (int i = 0; i < 8; ++i) ports += fmt::format(" [{}]mlx5_{}:1/IB", i, i);
+    for (int i = 0; i < 8; ++i) {
+      ports += fmt::format("\nn:1:1 [0] NCCL INFO NET/IB: [{}] mlx5_{}:uverbs{}:1/IB provider=Mlx5 speed={}000", i, i, i, gigabits);
+      stats += fmt::format("CA 'mlx5_{}'\n\tNumber of ports: 1\n\tPort 1:\n\t\tState: Active\n\t\tRate: {}\n", i, gigabits);
+    }
+    const std::string log = ports + "\n" + table_at("dgx-h100", gpu, 2, 8, gigabits / 400.0);
+    const std::string there = fmt::format("8 adapters of {} Gbit/s", gigabits);
+    const Diagnosis guessed = diagnosed(log), named = diagnosed(log, {.system = {"dgx-h100"}});
+    const Diagnosis alone = diagnosed(stats, {.system = {"dgx-h100"}});
+    INFO(causes_of(guessed) << causes_of(named) << causes_of(alone));
+    CHECK(guessed.adapters == there);
+    for (const Diagnosis* one : {&guessed, &named}) CHECK(one->verdict.find(there + ", where " + cost) != std::string::npos);
+    CHECK(named.state == RunState::slow);
+    CHECK(named.causes.front().cause == Cause::half_rate_link);
+    REQUIRE_FALSE(alone.causes.empty());
+    CHECK(alone.causes.front().cause == Cause::half_rate_link);
+  }
+}
+
 TEST_CASE("a ring's bandwidth where the switch should reduce means NVLS is off") {
   const Diagnosis d = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, rows_at("dgx-h100", 1, 8, 1, Choice{.algorithm = Algorithm::ring})),
                                 {.system = {"dgx-h100"}});

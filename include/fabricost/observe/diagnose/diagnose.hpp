@@ -184,6 +184,7 @@ struct Diagnosis {
   std::vector<DiagnosedSize> sizes{};
   std::string system{};
   bool system_guessed = false;
+  std::string adapters{};  ///< of the log, where they stand for the machine's own: the verdict names both
   Basis basis = Basis::datasheet;
   std::vector<Difference> differences{};  ///< the most telling first
   std::vector<std::string> notes{};
