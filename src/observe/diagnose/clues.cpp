@@ -1,10 +1,13 @@
 /// Evaluates the rows: those that hold, with their words from the file.
 
 #include "diagnose/context.hpp"
+#include "text/ascii.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace fabricost::observe::diagnosis {
 
@@ -90,13 +93,17 @@ void clues_of_settings(const RuleFile& file, const Context& c, std::vector<Clue>
   }
 }
 
+/// Without "=" a value of NCCL_IB_HCA is a prefix, and the name of a driver one of all its adapters (NCCL's documentation).
+bool names_one_adapter(std::string_view value) {
+  constexpr std::array<std::string_view, 4> drivers{"mlx4", "mlx5", "hfi1", "cxgb4"};  // of Linux, drivers/infiniband/hw, that end in a digit
+  if (value.empty() || value.find_first_of(",^") != std::string_view::npos) return false;
+  return is_digit(value.back()) && std::find(drivers.begin(), drivers.end(), value) == drivers.end();
+}
+
 std::optional<Facts> one_adapter_chosen(const Context& c, const Numbers&) {
   const Setting* hca = c.info.setting("NCCL_IB_HCA");
-  if (hca == nullptr || hca->value.find(',') != std::string::npos || hca->value.find('^') != std::string::npos ||
-      belongs_to_a_figure(c, *hca))
-    return std::nullopt;
-  const bool exact = !hca->value.empty() && hca->value.back() >= '0' && hca->value.back() <= '9';
-  if (!exact || c.ranks_per_node() < 2 || c.nodes() == 1 || c.info.adapters.size() > 1) return std::nullopt;
+  if (hca == nullptr || !names_one_adapter(hca->value) || belongs_to_a_figure(c, *hca)) return std::nullopt;
+  if (c.ranks_per_node() < 2 || c.nodes() == 1 || c.info.adapters.size() > 1) return std::nullopt;
   const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
   if (nic != nullptr && nic->endpoints == 1) return std::nullopt;
   return Facts{cited(hca->line), fmt::format("{}", c.ranks_per_node())};

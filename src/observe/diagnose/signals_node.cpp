@@ -164,6 +164,38 @@ std::optional<Facts> pcie_below_network(const Context& c, const Numbers& n) {
   return Facts{cited(*line), fmt::format("{:.3g}", pcie), fmt::format("{:.3g}", network)};
 }
 
+/// In NCCL's topology an adapter hangs at a PCIe link of another generation, or with fewer lanes, than its port needs.
+std::optional<Facts> link_below_its_port(const Context& c, const Numbers& n) {
+  std::set<std::string> adapters, slow;
+  const TopologyLink *above = nullptr, *worst = nullptr;
+  double port = 0;
+  for (const TopologyLink& link : c.info.topology) {
+    if (link.kind == "PCI") above = link.to.starts_with("NIC") && link.rate > 0 ? &link : nullptr;
+    if (link.kind != "NET" || above == nullptr) continue;
+    adapters.insert(above->to);
+    if (link.rate <= n["ratio"] * above->rate) continue;
+    slow.insert(above->to);
+    if (worst == nullptr || above->rate < worst->rate) worst = above, port = link.rate;
+  }
+  if (worst == nullptr) return std::nullopt;
+  return Facts{cited(worst->line), fmt::format("{} of {}", slow.size(), adapters.size()), fmt::format("{:.3g}", worst->rate),
+               fmt::format("{:.3g}", port)};
+}
+
+/// In NCCL's table of paths most GPUs reach their nearest adapter through the CPU only.
+std::optional<Facts> gpus_far_from_adapters(const Context& c, const Numbers&) {
+  std::set<std::string> gpus, far;
+  const AdapterPath* first = nullptr;
+  for (const AdapterPath& one : c.info.adapter_paths) {
+    gpus.insert(one.gpu);
+    if (one.path != "PHB" && one.path != "NODE" && one.path != "SYS") continue;
+    far.insert(one.gpu);
+    if (first == nullptr) first = &one;
+  }
+  if (first == nullptr || 2 * far.size() <= gpus.size()) return std::nullopt;
+  return Facts{cited(first->line), fmt::format("{} of {}", far.size(), gpus.size()), first->path};
+}
+
 }  // namespace
 
 std::span<const Signal> node_signals() {
@@ -192,6 +224,9 @@ std::span<const Signal> node_signals() {
        {"line", "gpus", "hosts"},
        {{"least", QuantityKind::count}, {"most", QuantityKind::count}}},
       {"flat_matrix", flat_matrix, {"line", "gpus"}, {{"gpus"}}},
+      {"link_below_its_port", link_below_its_port, {"line", "count", "rate", "port"}, {{"ratio"}}},
+      {"gpus_far_from_adapters", gpus_far_from_adapters, {"line", "count", "path"}},
+      {"topology_said", [](const Context& c, const Numbers&) { return found(!c.info.topology.empty()); }},
       {"pcie_below_network", pcie_below_network, {"line", "rate", "network"}, {{"ratio"}}},
   };
   return all;

@@ -97,6 +97,17 @@ const Case cases[] = {
      Cause::bug_in_version},
     {"queue refused, in Open MPI's words", "Failed to create a completion queue (CQ):\nHostname: a\nError:    Cannot allocate memory\n",
      Cause::locked_memory},
+    {"an adapter behind a slow link",
+     "a:1:2 [0] NCCL INFO + PCI[48.0] - PCI/0-15000 (1)\na:1:2 [0] NCCL INFO   + PCI[48.0] - GPU/0-1b000 (0)\n"
+     "a:1:2 [0] NCCL INFO   + PCI[48.0] - NIC/0-1b100\na:1:2 [0] NCCL INFO     + NET[50.0] - NET/0-0 (0/0/50.0)\n"
+     "a:1:2 [0] NCCL INFO   + PCI[12.0] - NIC/0-1c100\na:1:2 [0] NCCL INFO     + NET[50.0] - NET/0-1 (1/0/50.0)\n",
+     Cause::pcie_downgraded},
+    {"far adapters",
+     "a:1:2 [0] NCCL INFO GPU/0-1b000 :GPU/0-1b000 (0/5000.0/LOC) CPU/0-0 (3/24.0/PHB) NET/0-0 (5/24.0/SYS) NET/0-1 (4/24.0/PHB)\n"
+     "a:1:2 [0] NCCL INFO GPU/0-2b000 :GPU/0-1b000 (2/370.8/NVL) CPU/0-0 (3/24.0/PHB) NET/0-0 (5/24.0/SYS) NET/0-1 (4/24.0/PHB)\n",
+     Cause::nic_wrong_numa},
+    {"one adapter chosen", "a:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 16 localRanks 8\na:1:2 [0] NCCL INFO NCCL_IB_HCA set to =mlx5_0\n",
+     Cause::rail_missing},
     {"verbs of another release",
      "libibverbs: Warning: Driver bnxt_re does not support the kernel ABI of 9 (supports 1 to 6) for device "
      "/sys/class/infiniband/bnxt_re7\n"
@@ -128,8 +139,12 @@ TEST_CASE("evidence quotes the number and the text of its line") {
 }
 
 TEST_CASE("normal messages accuse nobody") {
+  // a prefix names all adapters of a driver; GPUs that have an adapter below their own switch, and others far away;
   // one node needs no network; GPUDirect of a socket device is nothing; boards of four have no switch; Ampere has no multicast
   const char* const normal[] = {
+      "a:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 16 localRanks 8\na:1:2 [0] NCCL INFO NCCL_IB_HCA set to mlx5\n",
+      "a:1:2 [0] NCCL INFO GPU/0-1b000 :CPU/0-0 (3/24.0/PHB) NET/0-0 (5/24.0/SYS) NET/0-1 (3/48.0/PXB)\n"
+      "a:1:2 [0] NCCL INFO + PCI[48.0] - NIC/0-1b100\na:1:2 [0] NCCL INFO   + NET[50.0] - NET/0-0 (0/0/50.0)\n",
       "# Rank 0 Group 0 Pid 1 on a device 0 [0x01] NVIDIA A100-SXM4-80GB\n# Rank 1 Group 0 Pid 1 on a device 1 [0x02] NVIDIA "
       "A100-SXM4-80GB\n"
       "a:1:2 [0] NCCL INFO NET/IB : No device found.\na:1:2 [0] NCCL INFO Using network Socket\n"

@@ -104,6 +104,7 @@ class NcclInfoReader {
       adapters(line);
       communicator(line);
       topology(line);
+      adapter_paths(line);
       tuned(line);
       direct(line);
     } else {
@@ -358,6 +359,29 @@ class NcclInfoReader {
     const double rate = real_at(rest.substr(open + 1));
     keep(info_.topology, TopologyLink{std::string{rest.substr(0, open)}, std::string{word(rest.substr(close + 4))}, rate, quote(line)});
     info_.says_anything = true;
+  }
+
+  /// Of the ways to adapters that the row of a GPU lists, the fastest, and of those the one with the fewest hops.
+  void adapter_paths(const std::string& line) {
+    const auto at = line.find("GPU/"), colon = line.find(" :", at == std::string::npos ? 0 : at);
+    if (at == std::string::npos || colon == std::string::npos || line.find(' ', at) != colon) return;
+    AdapterPath best;
+    int fewest = 0;
+    for (std::size_t net = line.find(" NET/", colon); net != std::string::npos; net = line.find(" NET/", net + 1)) {
+      const std::string_view way = after(std::string_view{line}.substr(net), " (");
+      const auto first = way.find('/'), second = way.find('/', first + 1), end = way.find(')');
+      if (second == std::string_view::npos || end == std::string_view::npos || end < second) continue;
+      const int hops = number_at(way);
+      const double rate = real_at(way.substr(first + 1));
+      if (!best.path.empty() && (rate < best.rate || (rate == best.rate && hops >= fewest))) continue;
+      best.path = std::string{way.substr(second + 1, end - second - 1)};
+      best.rate = rate;
+      fewest = hops;
+    }
+    if (best.path.empty()) return;
+    best.gpu = line.substr(at, colon - at);
+    best.line = quote(line);
+    keep(info_.adapter_paths, std::move(best));
   }
 
   void tuned(const std::string& line) {

@@ -154,6 +154,13 @@ struct TopologyLink {
   LogLine line;
 };
 
+/// The nearest adapter of one GPU in NCCL's table of paths: "GPU/0-1b000 :... NET/0-0 (3/48.0/SYS)".
+struct AdapterPath {
+  std::string gpu, path;
+  double rate = 0;  ///< GB/s of that way
+  LogLine line;
+};
+
 /// NCCL's choice: "1048576 Bytes -> Algo 1 proto 2".
 struct Tuned {
   double bytes = 0;
@@ -191,6 +198,7 @@ struct NcclInfo {
   std::vector<DirectPair> direct_pairs;
   std::vector<MatrixRow> matrix;
   std::vector<TopologyLink> topology;
+  std::vector<AdapterPath> adapter_paths;
   double system_max = 0, system_total = 0;  ///< maxBw and totalBw of the dump
   std::string widest_path;                  ///< of the graph search: "type LOC/PHB" -> "PHB"
   LogLine widest_path_line;
