@@ -266,6 +266,12 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   else if (nothing_measured(c))
     out.verdict = fmt::format("nothing was measured, but {}likely {}: {}", only_named ? "were it slow, " : "",
                               likely(out.causes.front()), out.causes.front().evidence);
+  else if (c.judged.compared && !c.judged.above && !c.judged.slow_small && !c.judged.at->test.empty()) {
+    out.verdict = fmt::format("slow, likely {}, though most cells are as predicted: {}", likely(out.causes.front()), out.causes.front().evidence);
+    out.normal.clear();
+  } else if (c.judged.compared && !c.judged.above && !c.judged.slow_small)
+    out.verdict = fmt::format("likely {}, though large messages are as predicted ({}): {}", likely(out.causes.front()), compared,
+                              out.causes.front().evidence);
   else
     out.verdict = fmt::format("slow, likely {}: {}", likely(out.causes.front()),
                               c.curve.empty() && c.sizes.empty() ? out.causes.front().evidence : compared);

@@ -134,11 +134,35 @@ std::vector<Time> without_forcing(const ValidationReport& report, const Validati
   return out;
 }
 
+/// Of each matrix of copies the middle cell as it stands in the file, of two the slower one, so that every test is judged by its own link.
+/// \return the tests in words, by notes and size; empty: the points are not of copies alone
+std::map<std::pair<std::string, double>, std::string> one_cell_of_each_test(Points& points) {
+  std::map<std::pair<std::string, double>, std::vector<Point>> tests;
+  for (const Point& p : points.points) {
+    if (!p.path || p.streamed) return {};
+    tests[{p.notes.str(), p.bytes}].push_back(p);
+  }
+  points.points.clear();
+  std::map<std::pair<std::string, double>, std::string> out;
+  for (auto& [test, cells] : tests) {
+    std::sort(cells.begin(), cells.end(), [](const Point& a, const Point& b) { return a.seconds < b.seconds; });
+    std::string words = test.first.substr(0, test.first.find(';'));
+    const Point& middle = cells[cells.size() / 2];
+    if (cells.back().seconds > middle.seconds)
+      words += fmt::format(", slowest of {} cells {}", cells.size(), diagnosis::gigabytes(cells.back().bytes / cells.back().seconds));
+    out[test] = std::move(words);
+    points.points.push_back(middle);
+  }
+  return out;
+}
+
 /// Predicts the log's points.
-std::vector<DiagnosedSize> compare(const Points& points, const DiagnoseRequest& request, bool sharp, std::vector<std::string>& notes) {
+std::vector<DiagnosedSize> compare(Points points, const DiagnoseRequest& request, bool sharp, std::vector<std::string>& notes) {
   std::vector<DiagnosedSize> out;
   ValidationOptions how{.calibration = calibration_of(request), .overrides = overrides_of(request)};
   if (sharp) how.adjust = reduce_in_switches;
+  const auto tests = one_cell_of_each_test(points);
+  how.raw = !tests.empty();
   const ValidationReport report = validate(points, how);
   const std::vector<Time> unforced = without_forcing(report, how);
   if (report.points.empty())
@@ -158,7 +182,9 @@ std::vector<DiagnosedSize> compare(const Points& points, const DiagnoseRequest& 
                    .bus_bandwidth = units::B_per_s(p.bytes / p.seconds * bus_factor(p.collective, p.ranks())),
                    .dtype = p.dtype,
                    .streamed = p.streamed,
-                   .basis = one.prediction.basis});
+                   .basis = one.prediction.basis,
+                   .path = p.path});
+    if (const auto test = tests.find({p.notes.str(), p.bytes}); test != tests.end()) out.back().test = test->second;
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const DiagnosedSize& a, const DiagnosedSize& b) { return a.bytes < b.bytes; });

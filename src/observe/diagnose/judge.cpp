@@ -90,10 +90,10 @@ const PublicRuns* public_runs_like(const Context& c, const DiagnosedSize& at) {
 }  // namespace
 
 Judged judge(const std::vector<DiagnosedSize>& sizes, bool guessed, const Numbers& judgement) {
-  std::map<std::tuple<Collective, DataType, int, int>, std::vector<const DiagnosedSize*>> runs;
+  std::map<std::tuple<Collective, DataType, int, int, std::string>, std::vector<const DiagnosedSize*>> runs;
   for (const DiagnosedSize& one : sizes)
     if (one.predicted > Time{} && !misaligned(one))
-      runs[{one.collective, one.dtype, one.nodes, one.ranks}].push_back(&one);
+      runs[{one.collective, one.dtype, one.nodes, one.ranks, one.test}].push_back(&one);
   Judged worst;
   for (const auto& [key, run] : runs) {
     const Judged one = judge_one(run, guessed, judgement);
@@ -108,7 +108,7 @@ std::string compared_in_words(const Context& c) {
   if (!c.judged.compared)
     return c.curve.empty() ? "the log has no table to compare" : "no prediction was possible, so only what the log shows counts";
   const DiagnosedSize& at = *c.judged.at;
-  const std::string where = fmt::format("at {}", size_text(at.bytes));
+  const std::string where = fmt::format("at {}{}", size_text(at.bytes), at.test.empty() ? std::string{} : fmt::format(" ({})", at.test));
   if (c.judged.slow) return fmt::format("slower than it should be by x{:.2g} {}", c.judged.ratio, where);
   if (c.judged.slow_small)
     return fmt::format("large messages {}, small ones {:.2g} times too slow", c.judged.above ? "slower than predicted, too" : "as predicted",

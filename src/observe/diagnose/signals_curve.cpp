@@ -168,7 +168,8 @@ std::optional<Facts> slower(const Context& c, const Numbers& n) {
 }
 
 bool is_slow_between_nodes(const Context& c) { return c.judged.slow && c.system && c.judged.at->nodes > 1 && !c.inside_a_domain(); }
-bool is_slow_inside(const Context& c) { return c.judged.slow && c.system && c.judged.at->nodes <= 1; }
+bool is_slow_to_the_host(const Context& c) { return c.judged.slow && c.system && c.judged.at->path && is_host_path(*c.judged.at->path); }
+bool is_slow_inside(const Context& c) { return c.judged.slow && c.system && c.judged.at->nodes <= 1 && !is_slow_to_the_host(c); }
 
 std::optional<Facts> slow(const Context& c, const Numbers&) {
   return c.judged.slow ? std::optional{Facts{compared_in_words(c)}} : std::nullopt;
@@ -180,6 +181,8 @@ std::optional<Facts> slower_in_a_domain(const Context& c, const Numbers& n) {
   return c.judged.slow && c.inside_a_domain() ? slower(c, n) : std::nullopt;
 }
 std::optional<Facts> slower_in_a_node(const Context& c, const Numbers& n) { return is_slow_inside(c) ? slower(c, n) : std::nullopt; }
+
+std::optional<Facts> slower_to_the_host(const Context& c, const Numbers& n) { return is_slow_to_the_host(c) ? slower(c, n) : std::nullopt; }
 
 std::optional<Facts> fabric_used(const Context& c, const Numbers&) {
   return found((!c.info.adapters.empty() && !c.info.network.starts_with("Socket")) ||
@@ -344,6 +347,7 @@ std::span<const Signal> curve_signals() {
       {"slower_between_nodes", slower_between_nodes, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
       {"slower_in_a_domain", slower_in_a_domain, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
       {"slower_in_a_node", slower_in_a_node, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
+      {"slower_to_the_host", slower_to_the_host, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
       {"fabric_used", fabric_used},
       {"direct_connections", direct_connections},
       {"all_adapters_used", all_adapters_used},

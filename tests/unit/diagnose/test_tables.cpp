@@ -75,6 +75,39 @@ TEST_CASE("ports that all run below the rate of the machine are named, with what
   }
 }
 
+namespace {
+/// nvbandwidth of eight GPUs. \param odd the rate of one GPU with the host, or with the others
+std::string matrices(double host, double between, double odd_host, double odd_between) {
+  std::string out = "nvbandwidth Version: v0.7\nRunning host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n";
+  const std::string columns = "      0 1 2 3 4 5 6 7\n";
+  out += columns + " 0 ";
+  for (int i = 0; i < 8; ++i) out += fmt::format(" {:.2f}", i == 3 ? odd_host : host);
+  out += "\n\nRunning device_to_device_memcpy_write_ce.\nmemcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n" + columns;
+  for (int i = 0; i < 8; ++i) {
+    out += fmt::format(" {} ", i);
+    for (int k = 0; k < 8; ++k) out += i == k ? " N/A" : fmt::format(" {:.2f}", i == 4 || k == 4 ? odd_between : between);
+    out += "\n";
+  }
+  return out;
+}
+}  // namespace
+
+TEST_CASE("each test of copies is judged by its own link, and a slow GPU by the link that its siblings have") {
+  const DiagnoseRequest on{.system = {"dgx-h100"}};
+  CHECK(diagnosed(matrices(55, 390, 55, 390), on).healthy);
+  for (const auto& [text, cause, said] :
+       {std::tuple{matrices(12.6, 390, 12.6, 390), Cause::pcie_downgraded, "host_to_device_memcpy_ce"},
+        std::tuple{matrices(55, 390, 12.6, 390), Cause::pcie_downgraded, "GPU 3 reaches 12.6 GB/s"},
+        std::tuple{matrices(55, 390, 55, 210), Cause::nvlink_not_used, "GPU 4 reaches 210 GB/s"}}) {
+    const Diagnosis d = diagnosed(text, on);
+    INFO(causes_of(d));
+    REQUIRE(d.state == RunState::slow);
+    CHECK(d.verdict.find(said) != std::string::npos);
+    CHECK(d.normal.find("normal") == std::string::npos);
+    CHECK(d.causes.front().cause == cause);
+  }
+}
+
 TEST_CASE("a ring's bandwidth where the switch should reduce means NVLS is off") {
   const Diagnosis d = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, rows_at("dgx-h100", 1, 8, 1, Choice{.algorithm = Algorithm::ring})),
                                 {.system = {"dgx-h100"}});

@@ -162,6 +162,8 @@ struct DiagnosedSize {
   DataType dtype = DataType::single;
   bool streamed = false;  ///< a rate of many messages in flight
   Basis basis = Basis::datasheet;  ///< of the prediction
+  std::optional<Path> path{};      ///< of a copy
+  std::string test{};              ///< of a copy: its test, and the slowest of its cells
   std::string run{};               ///< of several: its file or first line; empty: there is one
   bool operator==(const DiagnosedSize&) const = default;
 

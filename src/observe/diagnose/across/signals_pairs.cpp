@@ -44,7 +44,8 @@ std::optional<Odd> odd_in(const PairMatrix& one, bool pairs, const Numbers& n) {
 }
 
 /// The same GPU, or pair, is odd in at least half of the matrices of its kind: a dip in one test is none of the link's.
-std::optional<Facts> odd_one(const Context& c, bool pairs, const Numbers& n) {
+/// \param pcie the rate above which its siblings have other links; 0: whatever they have
+std::optional<Facts> odd_one(const Context& c, bool pairs, const Numbers& n, double pcie = 0) {
   for (const bool of_host : {false, true}) {
     std::vector<Odd> found;
     std::size_t of = 0;
@@ -55,6 +56,7 @@ std::optional<Facts> odd_one(const Context& c, bool pairs, const Numbers& n) {
     }
     if (found.empty()) continue;
     const Odd& first = found.front();
+    if (pcie > 0 && (of_host || first.others <= (first.matrix->both ? 2 : 1) * pcie)) continue;
     const auto alike =
         static_cast<std::size_t>(std::count_if(found.begin(), found.end(), [&](const Odd& one) { return one.ends == first.ends; }));
     if (2 * alike < of) continue;
@@ -67,6 +69,7 @@ std::optional<Facts> odd_one(const Context& c, bool pairs, const Numbers& n) {
   return std::nullopt;
 }
 std::optional<Facts> gpu_slower_than_its_siblings(const Context& c, const Numbers& n) { return odd_one(c, false, n); }
+std::optional<Facts> gpu_slower_than_nvlink(const Context& c, const Numbers& n) { return odd_one(c, false, n, n["pcie"]); }
 std::optional<Facts> pair_slower_than_its_siblings(const Context& c, const Numbers& n) { return odd_one(c, true, n); }
 
 /// The same test with P2P and without, pair by pair: how often the direct way is clearly the worse one, and by how much.
@@ -173,6 +176,10 @@ std::optional<Facts> stream_unsteady(const Context& c, const Numbers& n) {
 std::span<const Signal> pair_signals() {
   const std::vector<Threshold> siblings{{"siblings"}, {"share"}, {"near"}, {"most"}};
   static const std::vector<Signal> all{
+      {"gpu_slower_than_nvlink",
+       gpu_slower_than_nvlink,
+       {"line", "gpu", "rate", "others"},
+       {{"siblings"}, {"share"}, {"near"}, {"most"}, {"pcie"}}},
       {"gpu_slower_than_its_siblings", gpu_slower_than_its_siblings, {"line", "gpu", "rate", "others"}, siblings},
       {"pair_slower_than_its_siblings", pair_slower_than_its_siblings, {"line", "pair", "rate", "others"}, siblings},
       {"pairs_below_a_slot", pairs_below_a_slot, {"line", "rate"}, {{"rate"}}},
