@@ -203,6 +203,15 @@ bool nothing_measured(const Context& c) {
   return c.curve.empty() && c.sizes.empty() && c.quoted.empty() && c.info.averages.empty() && c.steps.empty() && c.siblings.empty();
 }
 
+/// What a forced setting costs by prediction, and whether the run is as predicted with it: "...; ".
+std::string forced_in_words(const Forcing& forced, const Context& c) {
+  const DiagnosedSize& at = *c.judged.at;
+  const std::string costs = fmt::format("costs {:.0f} %: {} without", 100 * forced.share, gigabytes(forced.without));
+  if (!c.judged.above && at.measured <= at.high) return fmt::format("as predicted with {}, which {}; ", forced.settings, costs);
+  return fmt::format("slower than predicted by x{:.3g}, too little to call it a fault, with {}, which by itself {}; ", c.judged.ratio,
+                     forced.settings, costs);
+}
+
 /// Why the named machine could not be priced; empty: it could, or no note says so.
 std::string not_compared(const Diagnosis& out) {
   constexpr std::string_view begin = "no comparison: ";
@@ -248,8 +257,7 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
     out.verdict = fmt::format("nothing to judge: the run ended at {}: hung, killed or cut; {}{}", c.ends_early,
                               !c.system && !c.curve.empty() ? named_machines(c) : std::string{}, compared);
   else if (forced && !c.judged.faster)
-    out.verdict = fmt::format("as predicted with {}, which costs {:.0f} %: {} without; {}", forced->settings, 100 * forced->share,
-                              gigabytes(forced->without), compared);
+    out.verdict = forced_in_words(*forced, c) + compared;
   else if (fine && !out.causes.empty() && !c.judged.above)
     out.verdict = fmt::format("as predicted, and here is why it looks {}: {}", exceeds_expectation(c) ? "high" : "low", compared);
   else if (out.state == RunState::slower_than_predicted)
@@ -293,9 +301,10 @@ void add_about_machine(Diagnosis& out, const Context& c) {
 /// Notes which information is missing from the log for a better answer.
 void note_silence(Diagnosis& out, const Context& c) {
   if (out.state == RunState::failed) return;  // its remedy says what to collect
-  if (c.info.messages == 0)
+  const bool library_ran = (!c.curve.empty() && !c.transfers) || c.rows_follow || !c.quoted.empty();
+  if (c.info.messages == 0 && library_ran)
     out.notes.push_back("no messages of NCCL: with NCCL_DEBUG=INFO the log would name version, adapters, GPUDirect, P2P and channels");
-  else if (c.info.versions.empty())
+  else if (c.info.messages > 0 && c.info.versions.empty())
     out.notes.push_back("NCCL's version is not said");
   if (c.info.messages > 0 && c.info.net.empty() && c.nodes() > 1)
     out.notes.push_back("no \"via NET/...\" line: which adapters carry the channels is not said");

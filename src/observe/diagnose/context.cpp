@@ -131,9 +131,9 @@ std::optional<Forcing> Context::forcing() const {
   const DiagnosedSize& at = *judged.at;
   Forcing out;
   out.without = (at.bus_bandwidth * (at.measured / at.unforced)).value();
-  out.share = 1 - at.unforced / at.measured;
+  out.share = 1 - at.unforced / at.predicted;
   const double least = numbers("judgement")["forcing_costs"];
-  if (1 - at.unforced / at.predicted < least || out.share < least) return std::nullopt;
+  if (out.share < least || 1 - at.unforced / at.measured < least) return std::nullopt;
   for (const char* variable : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE", "NCCL_PXN_DISABLE"})
     if (const Setting* one = info.setting(variable); one != nullptr) {
       if (out.settings.empty()) out.line = one->line;

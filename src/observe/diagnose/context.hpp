@@ -74,7 +74,7 @@ struct Forcing {
   std::string variables;    ///< "NCCL_NVLS_ENABLE"
   LogLine line;             ///< that of the first
   double without = 0;       ///< bus bandwidth predicted without them, byte/s
-  double share = 0;         ///< of that, lost
+  double share = 0;         ///< of that, lost by prediction
 };
 
 /// The rate that the user expected.

@@ -32,8 +32,14 @@ namespace {
 using diagnosis::Context;
 
 /// Checks every point against the limits of its machine's wires and of a kernel launch. \param system
-/// nullptr: not known \param doubt factor on the rate of the links that is still accepted
-diagnosis::Impossible impossible_in(const std::vector<Point>& points, const System* system, double doubt) {
+/// nullptr: not known \param doubt factor on the rate of the links that is still accepted \param wires of perftest, each of one adapter
+diagnosis::Impossible impossible_in(const std::vector<Point>& points, const System* system, double doubt,
+                                    const std::vector<diagnosis::WireRate>& wires = {}) {
+  const Tier* const nic = system != nullptr ? system->tier(TierRole::nic) : nullptr;
+  const bool one_adapter =
+      nic != nullptr && !wires.empty() &&
+      std::none_of(wires.begin(), wires.end(), [](const auto& one) { return one.adapter.find("bond") != std::string::npos; });
+
   diagnosis::Impossible out;
   out.of = points.size();
   double worst = 0, top = 0;
@@ -41,7 +47,8 @@ diagnosis::Impossible impossible_in(const std::vector<Point>& points, const Syst
   for (const Point& p : points) {
     const bool is_large = p.bytes >= top / 16;
     out.of_large += is_large ? 1 : 0;
-    const double max = system != nullptr ? highest_bus_bandwidth(*system, p) * doubt : 0;
+    const bool one = one_adapter && p.streamed && p.path == Path::nic;
+    const double max = system == nullptr ? 0 : doubt * (one ? nic->bandwidth.value.value() : highest_bus_bandwidth(*system, p));
     if (!is_impossible(p, max)) continue;
     ++out.times;
     out.large += is_large ? 1 : 0;
@@ -103,7 +110,7 @@ void consider_sharp(Context& c, const std::vector<Point>& points, double doubt) 
   if (!c.system || c.impossible.believed()) return;
   System with = *c.system;
   reduce_in_switches(with);
-  const diagnosis::Impossible seen = impossible_in(points, &with, doubt);
+  const diagnosis::Impossible seen = impossible_in(points, &with, doubt, c.pairs.wires);
   if (!seen.believed()) return;
   c.faster_than_without_sharp = c.impossible.example;
   c.impossible = seen;
@@ -417,7 +424,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
         for (Point& p : points.points) p.system = allows;
       }
       const double doubt = c.guessed ? judgement["wires_of_guess"] : 1;
-      c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, doubt);
+      c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, doubt, c.pairs.wires);
       consider_sharp(c, points.points, doubt);
       for (const Skipped& s : points.skipped)
         out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace fabricost::observe::diagnosis {
@@ -175,7 +176,8 @@ std::optional<Facts> slow(const Context& c, const Numbers&) {
   return c.judged.slow ? std::optional{Facts{compared_in_words(c)}} : std::nullopt;
 }
 std::optional<Facts> slower_between_nodes(const Context& c, const Numbers& n) {
-  return is_slow_between_nodes(c) ? slower(c, n) : std::nullopt;
+  if (!is_slow_between_nodes(c) || c.judged.at->bus_bandwidth.value() > n.get("under", std::numeric_limits<double>::infinity())) return std::nullopt;
+  return slower(c, n);
 }
 std::optional<Facts> slower_in_a_domain(const Context& c, const Numbers& n) {
   return c.judged.slow && c.inside_a_domain() ? slower(c, n) : std::nullopt;
@@ -232,7 +234,7 @@ std::optional<Facts> half_of_the_adapters(const Context& c, const Numbers& n) {
 }
 
 /// The prediction fits with another network adapter than the machine's, at most of the large sizes.
-std::optional<Facts> rate_with(const Context& c, const Numbers& n, void (*change)(Tier&)) {
+std::optional<Facts> rate_with(const Context& c, const Numbers& n, const std::function<void(Tier&)>& change) {
   if (!is_slow_between_nodes(c)) return std::nullopt;
   System other = *c.system;
   for (Tier& tier : other.tiers)
@@ -267,6 +269,26 @@ std::optional<Facts> rate_without_gdr(const Context& c, const Numbers& n) {
 /// perftest, or OSU's bandwidth: no library of collectives ran.
 std::optional<Facts> stream_of_messages(const Context& c, const Numbers&) {
   return found(c.judged.compared && c.judged.at->streamed);
+}
+
+/// The prediction with all adapters at a half or a quarter of their rate fits.
+std::optional<Facts> rate_with_slow_ports(const Context& c, const Numbers& n) {
+  const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
+  if (nic == nullptr || slow_ports(c.info, *c.system)) return std::nullopt;
+  for (const int part : {2, 4})
+    if (auto facts = rate_with(c, n, [part](Tier& tier) { tier.bandwidth.value /= part; })) {
+      constexpr int bits = 8;
+      facts->push_back(fmt::format("{:.3g}", bits * nic->bandwidth.value.value() / part / 1e9));
+      return facts;
+    }
+  return std::nullopt;
+}
+
+/// The rate of a slow stream of messages is that of a known link.
+std::optional<Facts> slow_stream_within(const Context& c, const Numbers& n) {
+  if (!c.judged.slow || !c.judged.at->streamed) return std::nullopt;
+  const double rate = c.judged.at->bus_bandwidth.value();
+  return rate >= n["least"] && rate <= n["most"] ? std::optional{Facts{against(c)}} : std::nullopt;
 }
 
 /// The ring's own prediction fits where in-switch reduction was expected. Tested wherever the constants were
@@ -344,7 +366,10 @@ std::span<const Signal> curve_signals() {
       {"flat_and_slow_between_two", flat_and_slow_between_two, {"first", "last"}, {{"rate", link_rate}, {"flat"}, {"size", size}}},
       {"message_too_small", message_too_small, {"size", "shown"}, {{"size", size}, {"share"}}},
       {"slow", slow, {"compared"}},
-      {"slower_between_nodes", slower_between_nodes, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
+      {"slower_between_nodes",
+       slower_between_nodes,
+       {"against", "ratio"},
+       {{"least", number, optional}, {"most", number, optional}, {"under", link_rate, optional}}},
       {"slower_in_a_domain", slower_in_a_domain, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
       {"slower_in_a_node", slower_in_a_node, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
       {"slower_to_the_host", slower_to_the_host, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
@@ -360,6 +385,8 @@ std::span<const Signal> curve_signals() {
       {"rate_of_one_adapter", rate_of_one_adapter, {"against", "used", "endpoints", "rate"}, {{"near"}, {"adapters", count}}},
       {"half_of_the_adapters", half_of_the_adapters, {"against", "half"}, {{"least"}, {"most"}}},
       {"stream_of_messages", stream_of_messages},
+      {"slow_stream_within", slow_stream_within, {"against"}, {{"least", link_rate}, {"most", link_rate}}},
+      {"rate_with_slow_ports", rate_with_slow_ports, {"against", "rate", "port"}, {{"size", size}, {"faster"}, {"slower"}}},
       {"rate_of_the_ring", rate_of_the_ring, {"example"}, {{"size", size}, {"slower"}, {"faster_than_ring"}, {"slower_than_ring"}}},
       {"rate_of_pcie", rate_of_pcie, {"against", "rate", "tier"}, {{"above"}}},
       {"rate_of_shared_memory", rate_of_shared_memory, {"against"}, {{"share"}}},

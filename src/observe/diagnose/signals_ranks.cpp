@@ -88,7 +88,7 @@ std::optional<Facts> collective_timed_out(const Context& c, const Numbers&) {
   const Waited& one = c.reports.waited.front();
   std::set<int> ranks;
   for (const Waited& w : c.reports.waited)
-    if (w.rank >= 0) ranks.insert(w.rank);
+    if (w.rank >= 0 && in_words(w) == in_words(one)) ranks.insert(w.rank);
   return Facts{cited(one.line), in_words(one), ranks.empty() ? "unknown" : listed(ranks)};
 }
 
@@ -116,6 +116,21 @@ std::optional<Facts> ranks_behind(const Context& c, const Numbers&) {
       if (line == nullptr) line = &one.line;
     }
   return Facts{cited(*line), listed(behind), fmt::format("{}", least), fmt::format("{}", most)};
+}
+
+/// Of those ranks, the ones that called a collective and did not complete it, where others did: they hold the others up without a missing call.
+std::optional<Facts> ranks_stuck(const Context& c, const Numbers&) {
+  std::set<int> stuck;
+  const Progress* first = nullptr;
+  long long done = -1;
+  for (const auto& [rank, one] : c.reports.progress) done = std::max(done, one.completed);
+  for (const auto& [rank, one] : c.reports.progress) {
+    if (one.completed >= one.enqueued || one.enqueued > done) continue;
+    stuck.insert(rank);
+    if (first == nullptr || one.completed < first->completed) first = &one;
+  }
+  if (first == nullptr) return std::nullopt;
+  return Facts{cited(first->line), listed(stuck), fmt::format("{}", first->completed + 1), fmt::format("{}", done)};
 }
 
 /// Ranks of a communicator that never began to make it, where the others did.
@@ -212,6 +227,7 @@ std::span<const Signal> rank_report_signals() {
       {"collective_timed_out", collective_timed_out, {"line", "operation", "ranks"}},
       {"tiny_collective_timed_out", tiny_collective_timed_out, {"line", "rank", "operation", "elements"}, {{"elements"}}},
       {"ranks_behind", ranks_behind, {"line", "behind", "least", "most"}},
+      {"ranks_stuck", ranks_stuck, {"line", "stuck", "number", "done"}},
       {"ranks_never_came", ranks_never_came, {"line", "missing", "began", "of"}},
       {"communicator_not_made", communicator_not_made, {"line", "open", "ended", "of"}},
       {"speaker_lacks", speaker_lacks, {"names", "lacks", "others"}, {{"speakers"}, {"share"}}},

@@ -46,6 +46,13 @@ std::optional<Facts> ran_alone(const Context& c, const Numbers&) {
   return Facts{line, "the only rank, so nothing was sent and the bus bandwidth is 0"};
 }
 
+/// What was measured are copies and messages between two ends, without a library of collectives.
+std::optional<Facts> copies_alone(const Context& c, const Numbers&) {
+  const auto copied = [](const DiagnosedSize& one) { return one.path.has_value(); };
+  return found(c.transfers || (!c.sizes.empty() && std::all_of(c.sizes.begin(), c.sizes.end(), copied)) || !c.pairs.matrices.empty() ||
+               !c.pairs.wires.empty());
+}
+
 std::optional<Facts> rows_without_time(const Context& c, const Numbers&) {
   if (c.impossible.without == 0) return std::nullopt;
   return Facts{fmt::format("{}", c.impossible.without)};
@@ -132,6 +139,7 @@ std::span<const Signal> run_signals() {
       {"second_list_at_once", second_list_at_once, {"line"}, {{"lines", count}}},
       {"ran_alone", ran_alone, {"line", "why"}},
       {"nccl_messages", [](const Context& c, const Numbers&) { return found(c.info.messages > 0); }},
+      {"copies_alone", copies_alone},
       {"rows_without_time", rows_without_time, {"rows"}},
       {"engine_waits_on", engine_waits_on, {"line"}, {{"times", count}}},
       {"steps_slow_down", steps_slow_down, {"line", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},

@@ -225,7 +225,7 @@ def test_one_damaged_row(folder):
 def test_causes_that_lines_refute(folder):
     """Connections over all adapters refute missing rails, listed ones sockets."""
     listed = adapters(8, "IB")
-    slow = {before: [c["cause"] for c in diagnosed(folder, run_of(90, before=before), "-s", "dgx-b200")["causes"]] for before in ("", listed)}
+    slow = {before: [c["cause"] for c in diagnosed(folder, run_of(20, before=before), "-s", "dgx-b200")["causes"]] for before in ("", listed)}
     assert "tcp_fallback" in slow[""] and "tcp_fallback" not in slow[listed], slow
     used = "\n".join(INFO + f"Channel 0{i}/0 : {i}[{i}] -> {8 + i}[{i}] [send] via NET/IB/{i}" for i in range(8))
     found = diagnosed(folder, run_of(90, before=listed + "\n" + used), "-s", "dgx-b200")

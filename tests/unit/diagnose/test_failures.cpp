@@ -127,6 +127,21 @@ TEST_CASE("ranks that wait for different collectives are named, and so are those
   first(joining.substr(0, joining.rfind("h:1:2", joining.find("rank 4 "))), Cause::rank_lost, "rank 4-7 did not");
 }
 
+TEST_CASE("a rank that called a collective and did not complete it is stuck in it, one that did not call is behind") {
+  const auto progress = [](int rank, int enqueued, int completed) {
+    return fmt::format("[rank{0}]:[E1130 10:20:01.1 ProcessGroupNCCL.cpp:1785] [PG ID 0 PG GUID 0(default_pg) Rank {0}] Exception (either an "
+                       "error or timeout) detected by watchdog at work: {1}, last enqueued NCCL work: {1}, last completed NCCL work: {2}.\n",
+                       rank, enqueued, completed);
+  };
+  const Diagnosis stuck = diagnosed(progress(3, 1841, 1840) + progress(5, 1840, 1839));
+  INFO(causes_of(stuck));
+  CHECK(stuck.verdict.find("do not complete a collective that others have completed") != std::string::npos);
+  CHECK(stuck.causes.front().evidence.find("rank 5 called number 1840 and did not complete it") != std::string::npos);
+  const Diagnosis behind = diagnosed(progress(3, 1841, 1840) + progress(5, 1840, 1840));
+  INFO(causes_of(behind));
+  CHECK(behind.verdict.find("never called the collective") != std::string::npos);
+}
+
 TEST_CASE("ranks of different process groups may wait for different collectives") {
   std::string log;
   for (int rank = 0; rank < 4; ++rank) {

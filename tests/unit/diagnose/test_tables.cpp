@@ -108,6 +108,51 @@ TEST_CASE("each test of copies is judged by its own link, and a slow GPU by the 
   }
 }
 
+TEST_CASE("a forced setting costs what is predicted without it, and the run is as predicted only within the range") {
+  for (const double share : {1.0, 0.75}) {
+    const Diagnosis d = diagnosed("a:1:2 [0] NCCL INFO NCCL_ALGO set by environment to Tree\n" +
+                                      table("NVIDIA H100 80GB HBM3", 2, 8, rows_at("dgx-h100", 2, 8, share, Choice{.algorithm = Algorithm::tree})),
+                                  {.system = {"dgx-h100"}});
+    const double bytes = 4096 * MiB, forced = predicted_bus("dgx-h100", 2, 8, bytes, {.algorithm = Algorithm::tree});
+    INFO(causes_of(d));
+    const std::string costs = fmt::format("costs {:.0f} %", 100 * (1 - forced / predicted_bus("dgx-h100", 2, 8, bytes)));
+    CHECK(d.verdict.find(costs) != std::string::npos);
+    CHECK(d.verdict.starts_with("as predicted with") == (share == 1));
+    CHECK((d.normal.find(": low") == std::string::npos) == (share == 1));
+  }
+}
+
+TEST_CASE("a stream of messages at the rate of a known link names it, above its port it is impossible") {
+  const auto perftest = [](double gigabits) {
+    return diagnosed(fmt::format("                    RDMA_Write BW Test\n Dual-port : OFF  Device : mlx5_0\n"
+                                 " #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]\n 65536 5000 {0} {0} {1:.6f}\n",
+                                 gigabits, gigabits * 1e3 / 8 / 65536),
+                     {.system = {"dgx-h100"}});
+  };
+  CHECK(perftest(392).healthy);
+  for (const auto& [gigabits, cause] : {std::pair{107.9, Cause::pcie_downgraded}, std::pair{97.6, Cause::half_rate_link},
+                                        std::pair{196.0, Cause::half_rate_link}, std::pair{140.0, Cause::other}}) {
+    const Diagnosis d = perftest(gigabits);
+    INFO(causes_of(d));
+    REQUIRE(d.state == RunState::slow);
+    CHECK(d.causes.front().cause == cause);
+    CHECK(d.causes.front().remedy.find("NCCL") == std::string::npos);
+    for (const NextQuestion& one : d.next) CHECK(one.ask.find("NCCL_DEBUG") == std::string::npos);
+    for (const std::string& note : d.notes) CHECK(note.find("NCCL") == std::string::npos);
+  }
+  CHECK(perftest(412).verdict.find("impossible") != std::string::npos);
+}
+
+TEST_CASE("sockets are no cause of what they do not carry, and all ports at a lower rate are one") {
+  const Diagnosis d = diagnosed(table_at("dgx-h100", "NVIDIA H100 80GB HBM3", 2, 8, 0.21), {.system = {"dgx-h100"}});
+  INFO(causes_of(d));
+  for (const Finding& one : d.causes) CHECK(one.cause != Cause::tcp_fallback);
+  CHECK(names(d, Cause::half_rate_link));
+  const Diagnosis slower = diagnosed(table_at("dgx-h100", "NVIDIA H100 80GB HBM3", 2, 8, 0.02), {.system = {"dgx-h100"}});
+  INFO(causes_of(slower));
+  CHECK(std::any_of(slower.causes.begin(), slower.causes.end(), [](const Finding& f) { return f.cause == Cause::tcp_fallback; }));
+}
+
 TEST_CASE("a ring's bandwidth where the switch should reduce means NVLS is off") {
   const Diagnosis d = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, rows_at("dgx-h100", 1, 8, 1, Choice{.algorithm = Algorithm::ring})),
                                 {.system = {"dgx-h100"}});
