@@ -212,6 +212,20 @@ std::string forced_in_words(const Forcing& forced, const Context& c) {
                      forced.settings, costs);
 }
 
+/// One step alone that takes several times as long as most, which may be a checkpoint; empty: there is none, or several, which a rule tells.
+std::string lone_stall(const Context& c) {
+  const Numbers& n = c.numbers("steps_stall");
+  std::vector<double> seconds;
+  for (const StepTime& one : c.steps) seconds.push_back(one.seconds - one.waited);
+  if (static_cast<double>(seconds.size()) < n["steps"]) return {};
+  const auto longest = std::max_element(seconds.begin() + static_cast<std::ptrdiff_t>(n["warm"]), seconds.end());
+  const StepTime& step = c.steps[static_cast<std::size_t>(longest - seconds.begin())];
+  const double factor = *longest / lower_median(seconds);
+  if (!(factor > n["ratio"])) return {};
+  return fmt::format("; one step takes {:.2g} times as long as most, a checkpoint or a stall ({}line {})", factor,
+                     step.line.file.empty() ? "" : step.line.file + " ", step.line.number);
+}
+
 /// Why the named machine could not be priced; empty: it could, or no note says so.
 std::string not_compared(const Diagnosis& out) {
   constexpr std::string_view begin = "no comparison: ";
@@ -268,7 +282,7 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
                    : !why_not.empty()              ? fmt::format("nothing to judge: {}; ", why_not)
                    : !c.system && !c.curve.empty() ? std::string{"nothing to judge until the machine is named: "} + named_machines(c)
                                                    : std::string{"nothing to judge, and nothing speaks against this run: "}) +
-                  compared;
+                  compared + lone_stall(c);
   else if (c.judged.slow || (c.judged.slow_small && !proven))
     out.verdict = "slow: " + compared;
   else if (nothing_measured(c))

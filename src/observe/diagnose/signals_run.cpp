@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -91,16 +92,42 @@ double usual(std::span<const StepTime> steps) {
   return lower_median(times);
 }
 
-/// The last third of the steps against the first, without those that warm up or compile.
+/// How far steps are from their usual time: of a normal distribution its standard deviation.
+double scatter(std::span<const StepTime> steps) {
+  constexpr double of_normal = 1.4826;
+  const double middle = usual(steps);
+  std::vector<double> off;
+  for (const StepTime& one : steps) off.push_back(std::fabs(own(one) - middle));
+  return of_normal * lower_median(off);
+}
+
+/// The first of the steps that stay on the slow side of the middle between before and after: where fewest lie on the wrong side.
+std::size_t where_slower(std::span<const StepTime> steps, double before, double after) {
+  std::ptrdiff_t wrong = 0, least = 0;
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    wrong += own(steps[i]) > 0.5 * (before + after) ? 1 : -1;
+    if (wrong >= least) continue;
+    least = wrong;
+    best = i + 1;
+  }
+  return std::min(best, steps.size() - 1);
+}
+
+/// The last third of the steps against the first, without those that warm up or compile: by `ratio`, or of many steps by `lasting` and by
+/// several times their scatter.
 std::optional<Facts> steps_slow_down(const Context& c, const Numbers& n) {
   const auto warm = static_cast<std::size_t>(n["warm"]), least = static_cast<std::size_t>(n["steps"]);
   if (c.steps.size() < warm + least) return std::nullopt;
   const std::span<const StepTime> steps = std::span{c.steps}.subspan(warm);
   const std::size_t third = steps.size() / 3;
-  const auto last = steps.last(third);
-  const double before = usual(steps.first(third)), after = usual(last);
-  if (!(before > 0) || after < n["ratio"] * before) return std::nullopt;
-  return Facts{cited(last.front().line), fmt::format("{:.2g}", after / before)};
+  const auto first = steps.first(third), last = steps.last(third);
+  const double before = usual(first), after = usual(last), off = std::max(scatter(first), scatter(last));
+  const bool lasting = static_cast<double>(steps.size()) >= n["many"] && after >= n["lasting"] * before && after - before > n["scatter"] * off;
+  if (!(before > 0) || (after < n["ratio"] * before && !lasting)) return std::nullopt;
+  const std::size_t at = where_slower(steps, before, after), beside = std::min({third / 2 + 1, at, steps.size() - at});
+  const bool at_once = beside > 0 && usual(steps.subspan(at, beside)) - usual(steps.subspan(at - beside, beside)) > 0.75 * (after - before);
+  return Facts{cited(steps[at].line), fmt::format("{:.3g}", after / before), at_once ? "from this step on" : "half-way, little by little, to"};
 }
 
 /// Some steps take several times as long as most; a single one may be a checkpoint.
@@ -142,7 +169,10 @@ std::span<const Signal> run_signals() {
       {"copies_alone", copies_alone},
       {"rows_without_time", rows_without_time, {"rows"}},
       {"engine_waits_on", engine_waits_on, {"line"}, {{"times", count}}},
-      {"steps_slow_down", steps_slow_down, {"line", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
+      {"steps_slow_down",
+       steps_slow_down,
+       {"line", "ratio", "how"},
+       {{"warm", count}, {"steps", count}, {"ratio"}, {"many", count}, {"lasting"}, {"scatter"}}},
       {"steps_stall", steps_stall, {"line", "times", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
       {"steps_wait", steps_wait, {"line", "percent"}, {{"warm", count}, {"steps", count}, {"share"}, {"often"}}},
       {"forcing_costs", forcing_costs, {"line", "settings", "variables", "percent", "without"}},

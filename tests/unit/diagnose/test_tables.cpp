@@ -8,6 +8,9 @@
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 
+#include <functional>
+#include <random>
+
 using namespace fabricost::observe;
 
 namespace {
@@ -471,6 +474,23 @@ TEST_CASE("steps of a training program that become slower, or stall, are told fr
   CHECK((diagnosed(steps(stalls)).state == RunState::slow && names(diagnosed(steps(stalls)), Cause::stragglers)));
   const std::vector<double> once{30, 6, 5, 5, 5, 44, 5, 5, 5, 5, 5, 5};  // a checkpoint
   CHECK(diagnosed(steps(once)).state == RunState::nothing_to_judge);
+  CHECK(diagnosed(steps(once)).verdict.find("one step takes 8.8 times as long as most") != std::string::npos);
+  std::mt19937 made(7);
+  const auto run = [&](double noise, const std::function<double(int)>& factor) {
+    std::normal_distribution<double> around(1, noise);
+    std::vector<double> times;
+    for (int i = 0; i < 200; ++i) times.push_back(5 * factor(i) * std::max(0.5, around(made)));
+    return diagnosed(steps(times));
+  };
+  for (const double noise : {0.01, 0.03, 0.1}) {
+    CHECK(run(noise, [](int) { return 1.0; }).state == RunState::nothing_to_judge);
+    CHECK(run(noise, [](int i) { return i % 20 == 0 ? 2.0 : 1.0; }).state == RunState::nothing_to_judge);
+  }
+  const Diagnosis lasting = run(0.02, [](int i) { return i < 120 ? 1 : 1.18; }), ramp = run(0.02, [](int i) { return 1 + 0.4 * i / 200; });
+  INFO(causes_of(lasting) << causes_of(ramp));
+  CHECK((lasting.state == RunState::slow && lasting.verdict.find("line 121: ") != std::string::npos));
+  CHECK(lasting.verdict.find("from this step on 1.1") != std::string::npos);
+  CHECK((ramp.state == RunState::slow && ramp.verdict.find("half-way, little by little, to 1.2") != std::string::npos));
   const auto meters = [](double each, double tenth) {
     std::string out;
     for (int i = 0; i < 30; ++i) {
