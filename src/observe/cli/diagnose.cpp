@@ -26,6 +26,14 @@ constexpr std::ptrdiff_t most_lines = 24;
   return out.substr(0, end - 1).append(cut);
 }
 
+/// The text without "HOST:PID:TID [DEVICE] NCCL INFO ", so that its point stands in the line that is shown.
+[[nodiscard]] std::string without_prefix(const std::string& text) {
+  constexpr std::string_view mark = " NCCL INFO ";
+  const std::size_t end = text.find(mark), begin = text.rfind(": ", end);
+  if (end == std::string::npos || begin == std::string::npos) return text;
+  return text.substr(0, begin + 2) + text.substr(end + mark.size());
+}
+
 /// Measured and predicted time of some of the sizes, the largest among them; of several runs those of the first.
 void add_sizes(Page& page, const std::vector<DiagnosedSize>& sizes, std::size_t most) {
   TextTable table{"operation", ">size", ">measured", ">predicted", ">ratio", ">busbw", ""};
@@ -34,7 +42,7 @@ void add_sizes(Page& page, const std::vector<DiagnosedSize>& sizes, std::size_t 
     if ((sizes.size() - 1 - i) % step != 0) continue;
     const DiagnosedSize& s = sizes[i];
     table.row(name(s.collective), size_text(s.bytes), time_text(s.measured), time_text(s.predicted),
-              fmt::format("{:.2f}", s.ratio()), rate_text(s.bus_bandwidth), s.measured > s.high ? "above interval" : "");
+              fmt::format("{:.2f}", s.ratio()), rate_text(s.bus_bandwidth), s.measured > s.high ? "above interval" : s.measured < s.low ? "below interval" : "");
   }
   page.table(table);
 }
@@ -66,7 +74,7 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
     const std::string cause = fmt::format("{} ({:.0f} %)", name(f.cause), 100 * f.confidence);
     page.title(f.what.empty() ? cause : fmt::format("{}: {}", cause, f.what));
     if (i == 0 || !compared) page.add(wrapped("  seen  ", f.evidence, page.margin()));
-    if (i == 1 && compared) page.add(few_lines("  seen  ", f.evidence, 1, page.margin()));  // the table says more
+    if (i == 1 && compared) page.add(few_lines("  seen  ", without_prefix(f.evidence), 1, page.margin()));  // the table says more
     page.add(wrapped("  try   ", f.remedy, page.margin()));
     pages += fmt::format("{}{}", i == 0 ? "fabricost help " : ", ", name(f.cause));
   }

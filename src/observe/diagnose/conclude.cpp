@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -22,7 +23,10 @@ namespace fabricost::observe::diagnosis {
 namespace {
 
 /// What a rule says of its finding, or the name of the cause.
-std::string in_words(const Finding& f) { return f.what.empty() ? std::string{name(f.cause)} : f.what; }
+std::string in_words(const Finding& f) {
+  constexpr std::string_view also = "or ";  // of a rule that stands beside another
+  return f.what.empty() ? std::string{name(f.cause)} : f.what.substr(f.what.starts_with(also) ? also.size() : 0);
+}
 
 /// The cause as a verdict of slowness names it; "other" says nothing, so its words.
 std::string likely(const Finding& f) { return f.cause == Cause::other ? in_words(f) : std::string{name(f.cause)}; }
@@ -212,6 +216,19 @@ std::string forced_in_words(const Forcing& forced, const Context& c) {
                      forced.settings, costs);
 }
 
+/// "16 ranks, all 40 calls completed": what dumps of the flight recorder show where nothing is wrong; empty: there are none, or a call is open.
+std::string completed_in_words(const FlightDumps& all) {
+  std::size_t least = std::numeric_limits<std::size_t>::max(), most = 0;
+  for (const FlightDump& one : all.dumps) {
+    if (std::any_of(one.entries.begin(), one.entries.end(), [](const auto& e) { return e.state != FlightEntry::State::completed; })) return {};
+    least = std::min(least, one.entries.size());
+    most = std::max(most, one.entries.size());
+  }
+  if (most == 0) return {};
+  return fmt::format("{} rank{}, all {} calls completed", all.dumps.size(), all.dumps.size() == 1 ? "" : "s",
+                     least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most));
+}
+
 /// One step alone that takes several times as long as most, which may be a checkpoint; empty: there is none, or several, which a rule tells.
 std::string lone_stall(const Context& c) {
   const Numbers& n = c.numbers("steps_stall");
@@ -266,7 +283,12 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   out.causes = fine ? std::move(defences) : std::move(faults);
   const std::optional<Forcing> forced = fine ? c.forcing() : std::nullopt;
   if (fine && !forced && out.causes.size() > 1) out.causes.resize(1);
-  const std::string compared = compared_in_words(c), why_not = c.system ? not_compared(out) : std::string{};
+  std::string compared = compared_in_words(c);
+  if (const std::string completed = completed_in_words(c.dumps->flights); !c.judged.compared && c.curve.empty() && !completed.empty())
+    compared = completed;
+  if (c.info.has("ibnetdiscover") && !c.judged.compared && c.curve.empty())
+    compared = "the output of ibnetdiscover is not read: ibstat of the nodes says the rates of their ports";
+  const std::string why_not = c.system ? not_compared(out) : std::string{};
   if (cut_small)
     out.verdict = fmt::format("nothing to judge: the run ended at {}: hung, killed or cut; {}{}", c.ends_early,
                               !c.system && !c.curve.empty() ? named_machines(c) : std::string{}, compared);
@@ -281,7 +303,8 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
                    : c.judged.compared             ? std::string{"as predicted: "}
                    : !why_not.empty()              ? fmt::format("nothing to judge: {}; ", why_not)
                    : !c.system && !c.curve.empty() ? std::string{"nothing to judge until the machine is named: "} + named_machines(c)
-                                                   : std::string{"nothing to judge, and nothing speaks against this run: "}) +
+                                                   : c.info.has("ibnetdiscover")   ? std::string{"nothing to judge: "}
+                   : std::string{"nothing to judge, and nothing speaks against this run: "}) +
                   compared + lone_stall(c);
   else if (c.judged.slow || (c.judged.slow_small && !proven))
     out.verdict = "slow: " + compared;
@@ -308,6 +331,7 @@ void add_about_machine(Diagnosis& out, const Context& c) {
                                "sharp: true in its file)",
                                c.faster_than_without_sharp);
   if (const std::string ports = slow_ports_in_words(c); c.judged.compared && !ports.empty()) out.verdict += "; " + ports;
+  if (const std::string gpus = c.guessed ? std::string{} : gpus_differ(c.info, *c.system); !gpus.empty()) out.verdict += "; " + gpus;
   const std::string adapters = c.guessed ? std::string{} : adapters_differ(c.info, *c.system);
   if (!adapters.empty()) out.verdict += "; " + adapters;
 }
@@ -323,6 +347,9 @@ void note_silence(Diagnosis& out, const Context& c) {
   if (c.info.messages > 0 && c.info.net.empty() && c.nodes() > 1)
     out.notes.push_back("no \"via NET/...\" line: which adapters carry the channels is not said");
   if (c.info.messages > 0 && c.info.channels == 0) out.notes.push_back("the number of channels is not said");
+  if (c.info.messages > 0 && !c.info.rank_lines.empty() && !c.info.has("communicator_made") && c.last_row == 0)
+    out.notes.push_back("no rank says \"Init COMPLETE\": the log stops before the communicator was made, or leaves these lines out "
+                        "(NCCL_DEBUG_SUBSYS without INIT)");
   if (!c.curve.empty() || !c.sizes.empty() || c.unplaced) return;
   if (c.steps.empty()) {
     out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
@@ -460,6 +487,7 @@ bool says_a_failure(const Context& c) {
 
 void conclude(Diagnosis& out, const Context& c) {
   conclude_all(out, c);
+  if (!out.causes.empty() && out.causes.front().what.starts_with("or ")) out.causes.front().what = in_words(out.causes.front());
   if (!out.fine()) out.next = questions_for(out.causes, c);
   quote_warnings(out, c);
   note_silence(out, c);

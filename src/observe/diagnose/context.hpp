@@ -182,6 +182,8 @@ struct Machine {
 /// Every adapter that NET/IB lists is of this link layer, "/IB" or "/RoCE".
 [[nodiscard]] bool all_adapters_are(const NcclInfo& info, std::string_view layer);
 [[nodiscard]] inline bool is_infiniband(const Transport& t) { return t.infiniband_ports && !t.roce && !t.sockets; }
+/// Another GPU in the log than the machine has, of whatever generation; empty: they agree, or the log does not state any.
+[[nodiscard]] std::string gpus_differ(const NcclInfo& info, const System& system);
 /// Fewer adapters in the log than the machine has, or of another link layer; empty: they agree, or the log does not state any.
 [[nodiscard]] std::string adapters_differ(const NcclInfo& info, const System& system);
 /// As many adapters as the machine has, all of a lower generation's rate: ports that trained down, or those of another machine.

@@ -257,6 +257,8 @@ Points read_with_ranks(const std::filesystem::path& file, const PointDefaults& s
   while (lines.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
   if (lines.number() == 0)
     throw fault_of_file(file.string(), "is empty", "give the output of nccl-tests, or of any program run with NCCL_DEBUG=INFO");
+  if (line.find("<system ") != std::string::npos)
+    throw fault_of_file(file.string(), "is a topology of NCCL, and no log", fmt::format("fabricost topo {}", file.string()));
   throw SpecError(
       {fault_in_line(file.string(), std::max(1, lines.number()), 1, line.substr(0, 120), "nothing in this file speaks of a run",
                          "expected output of nccl-tests, or of any program run with NCCL_DEBUG=INFO")});
@@ -436,7 +438,8 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
         c.sizes = compare(points, request, !c.faster_than_without_sharp.empty(), out.notes);
     }
   } catch (const SpecError& error) {
-    if (table) out.notes.push_back(fmt::format("no comparison: {}", error.issues().front().message));
+    const Issue& first = error.issues().front();
+    if (table) out.notes.push_back(fmt::format("no comparison: {}{}{}", first.message, first.remedy.empty() ? "" : ": ", first.remedy));
   } catch (const RequestError& error) {
     if ((!c.guessed && request.system) || request.ranks > 0 || request.nodes > 0) throw;
     out.notes.push_back(fmt::format("no comparison: {}", error.what()));

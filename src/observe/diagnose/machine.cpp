@@ -163,15 +163,24 @@ std::optional<bool> usually_multicasts(std::string_view gpu) {
   return false;
 }
 
+std::string gpus_differ(const NcclInfo& info, const System& system) {
+  const auto gpus = GpuIdentities::shipped();
+  for (const RankLine& one : info.rank_lines)
+    if (const std::string gpu = one.gpu.empty() ? std::string{} : gpus->gpu_named(one.gpu); !gpu.empty() && gpu != system.gpu.name)
+      return fmt::format("rank {} of the log runs on {}, {} has {} (line {})", one.rank, one.gpu, system.name, system.gpu.name, one.line.number);
+  return {};
+}
+
 std::string contradiction_of(const NcclInfo& info, const System& system, bool trained_down) {
   const auto gpus = GpuIdentities::shipped();
-  std::map<std::string, int> on_host;
+  std::map<std::string, std::set<int>> on_host;  // a second run lists the same ranks
   for (const RankLine& one : info.rank_lines) {
     const std::string gpu = one.gpu.empty() ? std::string{} : gpus->gpu_named(one.gpu);
     if (!gpu.empty() && gpu != system.gpu.name && load_gpu(gpu).generation != system.gpu.generation)
       return fmt::format("{} has {}, and rank {} of the log runs on {} (line {})", system.name, system.gpu.name, one.rank, one.gpu,
                          one.line.number);
-    const int ranks = ++on_host[one.host];
+    on_host[one.host].insert(one.rank);
+    const int ranks = static_cast<int>(on_host[one.host].size());
     const bool another = !gpu.empty() && gpu != system.gpu.name;  // of the same generation
     if (ranks > system.gpus_per_node && system.gpus_per_node > 1 && (another || ranks > system.domain))
       return fmt::format("{} has {} GPUs a node, and the log lists more ranks on {}", system.name, system.gpus_per_node, one.host);

@@ -25,7 +25,8 @@ namespace fabricost::observe::diagnosis {
 namespace {
 
 /// Signs that the log reader computes, or that signals depend on.
-constexpr std::array<std::string_view, 12> needed_signs{"communicator_made", "engine_waits",     "error_line",    "fatal_line",
+constexpr std::array<std::string_view, 13> needed_signs{"communicator_made", "engine_waits",     "error_line",    "fatal_line",
+                                                        "ibnetdiscover",
                                                         "link_downgraded",   "no_event",         "p2p_unsupported",
                                                         "protection_error",  "retries_exceeded",
                                                         "served",            "starting",         "verbs_missing"};

@@ -1,10 +1,12 @@
 /// Inside a node: PCIe links, NVLink, peer to peer, reduction in the switch.
 
 #include "diagnose/context.hpp"
+#include "text/csv.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -164,6 +166,22 @@ std::optional<Facts> pcie_below_network(const Context& c, const Numbers& n) {
   return Facts{cited(*line), fmt::format("{:.3g}", pcie), fmt::format("{:.3g}", network)};
 }
 
+/// In a topology matrix most GPUs have as many NVLinks to each other, and one has fewer to all of them.
+std::optional<Facts> fewer_nvlinks_in_matrix(const Context& c, const Numbers&) {
+  std::map<int, std::vector<const MatrixRow*>> by_links;
+  for (const MatrixRow& row : c.info.matrix) {
+    int most = 0;
+    for (const std::string& cell : row.cells)
+      if (cell.starts_with("NV")) most = std::max(most, static_cast<int>(parse_number(cell.substr(2)).value_or(0)));
+    if (most > 0) by_links[most].push_back(&row);
+  }
+  if (by_links.size() < 2) return std::nullopt;
+  const auto& [most, usual] = *by_links.rbegin();
+  const auto& [least, odd] = *by_links.begin();
+  if (2 * usual.size() <= c.info.matrix.size()) return std::nullopt;
+  return Facts{cited(odd.front()->line), odd.front()->device, fmt::format("{}", least), fmt::format("{}", most)};
+}
+
 /// In NCCL's topology an adapter hangs at a PCIe link of another generation, or with fewer lanes, than its port needs.
 std::optional<Facts> link_below_its_port(const Context& c, const Numbers& n) {
   std::set<std::string> adapters, slow;
@@ -224,6 +242,7 @@ std::span<const Signal> node_signals() {
        {"line", "gpus", "hosts"},
        {{"least", QuantityKind::count}, {"most", QuantityKind::count}}},
       {"flat_matrix", flat_matrix, {"line", "gpus"}, {{"gpus"}}},
+      {"fewer_nvlinks_in_matrix", fewer_nvlinks_in_matrix, {"line", "gpu", "least", "most"}},
       {"link_below_its_port", link_below_its_port, {"line", "count", "rate", "port"}, {{"ratio"}}},
       {"gpus_far_from_adapters", gpus_far_from_adapters, {"line", "count", "path"}},
       {"topology_said", [](const Context& c, const Numbers&) { return found(!c.info.topology.empty()); }},

@@ -147,6 +147,19 @@ std::optional<Facts> ranks_never_came(const Context& c, const Numbers&) {
   return std::nullopt;
 }
 
+/// Of a communicator that nearly all ranks say to have made, those that do not; where no rank says that it began.
+std::optional<Facts> ranks_without_end(const Context& c, const Numbers&) {
+  for (const auto& [id, one] : c.reports.communicators) {
+    const int ended = static_cast<int>(one.ended.size());
+    if (!one.began.empty() || ended >= one.ranks || 4 * (one.ranks - ended) > one.ranks || c.last_row > 0) continue;
+    std::set<int> missing;
+    for (int rank = 0; rank < one.ranks; ++rank)
+      if (!one.ended.contains(rank)) missing.insert(rank);
+    return Facts{cited(one.first), listed(missing), fmt::format("{}", ended), fmt::format("{}", one.ranks)};
+  }
+  return std::nullopt;
+}
+
 /// Ranks that began to make a communicator and did not end, where others did, or none did.
 std::optional<Facts> communicator_not_made(const Context& c, const Numbers&) {
   for (const auto& [id, one] : c.reports.communicators) {
@@ -229,6 +242,7 @@ std::span<const Signal> rank_report_signals() {
       {"ranks_behind", ranks_behind, {"line", "behind", "least", "most"}},
       {"ranks_stuck", ranks_stuck, {"line", "stuck", "number", "done"}},
       {"ranks_never_came", ranks_never_came, {"line", "missing", "began", "of"}},
+      {"ranks_without_end", ranks_without_end, {"line", "missing", "ended", "of"}},
       {"communicator_not_made", communicator_not_made, {"line", "open", "ended", "of"}},
       {"speaker_lacks", speaker_lacks, {"names", "lacks", "others"}, {{"speakers"}, {"share"}}},
       {"ended_first", ended_first, {"line", "rank", "code"}},

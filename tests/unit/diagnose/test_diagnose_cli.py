@@ -329,7 +329,7 @@ def test_several(folder):
     assert done.returncode == 0 and json.loads(done.stdout)["causes"][0]["cause"] == "collective_mismatch", done
     late = "".join(watched(rank, 6 if rank == 3 else 7, 1000) for rank in range(4))
     found = json.loads(works(written(folder, "late.log", late), "--json"))
-    assert found["causes"][0]["cause"] == "rank_lost" and "rank 3 waits for number 6" in found["causes"][0]["evidence"], found
+    assert found["causes"][0]["cause"] == "rank_lost" and "rank 3 waited for number 6" in found["causes"][0]["evidence"], found
     with gzip.open(os.path.join(folder, "fine.log.gz"), "wt") as file:
         file.write(FINE)
     done = subprocess.run([TOOL, "diagnose", os.path.join(folder, "fine.log.gz"), "--json"], capture_output=True, text=True, timeout=60,

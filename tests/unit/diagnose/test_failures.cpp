@@ -112,8 +112,8 @@ TEST_CASE("ranks that wait for different collectives are named, and so are those
   };
   first(watchdogs(8, 5, 808, "BROADCAST", 12), Cause::collective_mismatch, "rank 5 took another way");
   first(watchdogs(8, 5, 808, "ALLREDUCE", 4095), Cause::collective_mismatch, "rank 5 took another way");
-  first(watchdogs(8, 5, 807, "ALLREDUCE", 4096), Cause::rank_lost, "rank 5 waits for number 807");
-  first(watchdogs(8, 5, 0, "ALLREDUCE", 4096), Cause::rank_lost, "rank 5 waits for number 0");
+  first(watchdogs(8, 5, 807, "ALLREDUCE", 4096), Cause::rank_lost, "rank 5 waited for number 807");
+  first(watchdogs(8, 5, 0, "ALLREDUCE", 4096), Cause::rank_lost, "rank 5 waited for number 0");
   first(watchdog(0, 0, "ALLREDUCE", 4096) + watchdog(1, 0, "ALLREDUCE", 4096), Cause::rank_lost, "ALLREDUCE number 0");
   first(watchdog(0, 0, "ALLREDUCE", 4096) + watchdog(1, 0, "ALLREDUCE", 4096), Cause::rank_lost, "rank 0, 1");
   std::string missing = "WORLD_SIZE=8\n";

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command, run_tests
+from command import Command, run_tests, written
 
 COMMAND = Command(TOOL := sys.argv[1], "diagnose")
 works, refused = COMMAND.works, COMMAND.refused
@@ -364,6 +364,13 @@ def test_times_of_a_collective_without_a_machine_ask_for_it(folder):
     log = put(folder, "osu.log", "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n4  9.10\n1048576  410.20\n")
     assert "say which with --system" in found(log)["verdict"]
     assert "--system" not in found(log, "--system", "mi300x", "--ranks", "16", "--nodes", "2")["verdict"]
+
+
+def test_files_for_other_commands_name_them(folder):
+    with open(os.path.join(folder, "a.nsys-rep"), "wb") as file:
+        file.write(b"NSYS-REP\0\0\1")
+    refused(os.path.join(folder, "a.nsys-rep"), saying=["nsys export --type sqlite "])
+    refused(written(folder, "a.xml", '<system version="1">\n</system>\n'), saying=["fabricost topo "])
 
 
 if __name__ == "__main__":

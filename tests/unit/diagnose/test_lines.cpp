@@ -108,6 +108,7 @@ const Case cases[] = {
      Cause::nic_wrong_numa},
     {"one adapter chosen", "a:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 16 localRanks 8\na:1:2 [0] NCCL INFO NCCL_IB_HCA set to =mlx5_0\n",
      Cause::rail_missing},
+    {"a GPU with fewer NVLinks", "GPU0 X NV18 NV18 NV12\nGPU1 NV18 X NV18 NV12\nGPU2 NV18 NV18 X NV12\nGPU3 NV12 NV12 NV12 X\n", Cause::nvlink_not_used},
     {"verbs of another release",
      "libibverbs: Warning: Driver bnxt_re does not support the kernel ABI of 9 (supports 1 to 6) for device "
      "/sys/class/infiniband/bnxt_re7\n"
@@ -130,6 +131,24 @@ TEST_CASE("a message that stands for a cause names it, with the line it stands i
     CHECK(d.causes.front().confidence <= 1);
     CHECK_FALSE(d.causes.front().remedy.empty());
   }
+}
+
+TEST_CASE("what is not read, what is missing and what another machine has is said") {
+  const std::string ranks = "# Rank 0 Group 0 Pid 1 on a device 0 [0x0f] NVIDIA H100 80GB HBM3\na:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n";
+  std::string ended;
+  for (int i = 0; i < 16; ++i)
+    if (i != 5)
+      ended += fmt::format("a:{0}:2 [0] NCCL INFO ncclCommInitRank comm 0x5 rank {0} nranks 16 cudaDev 0 busId 1000 commId 0x7a - Init COMPLETE\n", i);
+  const Diagnosis fabric = diagnosed("vendid=0x2c9\nswitchguid=0xb8(b8)\nSwitch 65 \"S-b8\" # \"leaf01\" lid 3\n[1] \"H-b9\"[1](b9) # \"a mlx5_0\" lid 12 4xNDR\n");
+  CHECK(fabric.verdict.find("ibnetdiscover is not read") != std::string::npos);
+  const Diagnosis begun = diagnosed(ranks + "a:1:2 [0] NCCL INFO Using network IB\n");
+  CHECK(std::any_of(begun.notes.begin(), begun.notes.end(), [](const std::string& one) { return one.starts_with("no rank says \"Init COMPLETE\""); }));
+  const Diagnosis without = diagnosed(ended);
+  INFO(causes_of(without));
+  CHECK(without.causes.front().evidence.find("15 of 16 ranks say \"Init COMPLETE\", rank 5 does not") != std::string::npos);
+  CHECK(diagnosed(ranks, {.system = {"dgx-h200"}}).verdict.find("dgx-h200 has h200-sxm") != std::string::npos);
+  const std::string twice = table("NVIDIA H100 80GB HBM3", 1, 8, {{1e9, 480}});
+  CHECK(diagnosed(twice + twice, {.system = {"dgx-h100"}}).verdict.find("lists more ranks") == std::string::npos);
 }
 
 TEST_CASE("evidence quotes the number and the text of its line") {

@@ -131,6 +131,9 @@ Inputs::Inputs(const std::vector<fs::path>& given) {
     const bool several = logs.size() > 1 || folder;
     const fs::path& only = logs.front();
     name_ = given.size() != 1 ? fmt::format("{} files", logs.size()) : given.front() == "-" ? "standard input" : given.front().string();
+    if (!several && only.extension() == ".nsys-rep")
+      throw fault_of_file(only.string(), "is a report of Nsight Systems, which only its own tools read",
+                          fmt::format("nsys export --type sqlite {}, then diagnose the .sqlite", only.string()));
     if (!several && only != "-" && is_plain(only)) {
       file_ = only;
       return;
