@@ -276,6 +276,7 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
     }
   const bool fine = faults.empty(), judged = c.judged.compared || !defences.empty();
   const bool only_named = !fine && !happened && nothing_measured(c);
+  const bool sound_table = c.judged.compared && c.judged.large && !c.judged.above && !c.judged.slow_small && c.judged.at->measured <= c.judged.at->high;
   const bool cut = !c.ends_early.empty(), cut_small = fine && cut && !c.judged.large;
   const RunState sound = c.judged.above ? RunState::slower_than_predicted : RunState::as_predicted;
   out.state = only_named || cut_small ? RunState::nothing_to_judge : !fine ? RunState::slow : judged ? sound : RunState::nothing_to_judge;
@@ -311,10 +312,10 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   else if (nothing_measured(c))
     out.verdict = fmt::format("nothing was measured, but {}likely {}: {}", only_named ? "were it slow, " : "",
                               likely(out.causes.front()), out.causes.front().evidence);
-  else if (c.judged.compared && !c.judged.above && !c.judged.slow_small && !c.judged.at->test.empty()) {
+  else if (sound_table && !c.judged.at->test.empty()) {
     out.verdict = fmt::format("slow, likely {}, though most cells are as predicted: {}", likely(out.causes.front()), out.causes.front().evidence);
     out.normal.clear();
-  } else if (c.judged.compared && !c.judged.above && !c.judged.slow_small)
+  } else if (sound_table)
     out.verdict = fmt::format("likely {}, though large messages are as predicted ({}): {}", likely(out.causes.front()), compared,
                               out.causes.front().evidence);
   else

@@ -92,13 +92,12 @@ double usual(std::span<const StepTime> steps) {
   return lower_median(times);
 }
 
-/// How far steps are from their usual time: of a normal distribution its standard deviation.
+/// How far most steps are from their usual time: the median of the distances.
 double scatter(std::span<const StepTime> steps) {
-  constexpr double of_normal = 1.4826;
   const double middle = usual(steps);
   std::vector<double> off;
   for (const StepTime& one : steps) off.push_back(std::fabs(own(one) - middle));
-  return of_normal * lower_median(off);
+  return lower_median(off);
 }
 
 /// The first of the steps that stay on the slow side of the middle between before and after: where fewest lie on the wrong side.
@@ -126,7 +125,7 @@ std::optional<Facts> steps_slow_down(const Context& c, const Numbers& n) {
   const bool lasting = static_cast<double>(steps.size()) >= n["many"] && after >= n["lasting"] * before && after - before > n["scatter"] * off;
   if (!(before > 0) || (after < n["ratio"] * before && !lasting)) return std::nullopt;
   const std::size_t at = where_slower(steps, before, after), beside = std::min({third / 2 + 1, at, steps.size() - at});
-  const bool at_once = beside > 0 && usual(steps.subspan(at, beside)) - usual(steps.subspan(at - beside, beside)) > 0.75 * (after - before);
+  const bool at_once = beside > 0 && usual(steps.subspan(at, beside)) - usual(steps.subspan(at - beside, beside)) > n["at_once"] * (after - before);
   return Facts{cited(steps[at].line), fmt::format("{:.3g}", after / before), at_once ? "from this step on" : "half-way, little by little, to"};
 }
 
@@ -172,7 +171,7 @@ std::span<const Signal> run_signals() {
       {"steps_slow_down",
        steps_slow_down,
        {"line", "ratio", "how"},
-       {{"warm", count}, {"steps", count}, {"ratio"}, {"many", count}, {"lasting"}, {"scatter"}}},
+       {{"warm", count}, {"steps", count}, {"ratio"}, {"many", count}, {"lasting"}, {"scatter"}, {"at_once"}}},
       {"steps_stall", steps_stall, {"line", "times", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
       {"steps_wait", steps_wait, {"line", "percent"}, {{"warm", count}, {"steps", count}, {"share"}, {"often"}}},
       {"forcing_costs", forcing_costs, {"line", "settings", "variables", "percent", "without"}},
