@@ -237,7 +237,7 @@ std::string lone_stall(const Context& c) {
   if (static_cast<double>(seconds.size()) < n["steps"]) return {};
   const auto longest = std::max_element(seconds.begin() + static_cast<std::ptrdiff_t>(n["warm"]), seconds.end());
   const StepTime& step = c.steps[static_cast<std::size_t>(longest - seconds.begin())];
-  const double factor = *longest / lower_median(seconds);
+  const double slowest = *longest, factor = slowest / lower_median(seconds);
   if (!(factor > n["ratio"])) return {};
   return fmt::format("; one step takes {:.2g} times as long as most, a checkpoint or a stall ({}line {})", factor,
                      step.line.file.empty() ? "" : step.line.file + " ", step.line.number);
@@ -317,7 +317,7 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
     out.normal.clear();
   } else if (sound_table)
     out.verdict = fmt::format("likely {}, though large messages are as predicted ({}): {}", likely(out.causes.front()), compared,
-                              out.causes.front().evidence);
+                              out.causes.front().what.empty() ? out.causes.front().evidence : in_words(out.causes.front()));
   else
     out.verdict = fmt::format("slow, likely {}: {}", likely(out.causes.front()),
                               c.curve.empty() && c.sizes.empty() ? out.causes.front().evidence : compared);

@@ -78,7 +78,7 @@ def test_flight_recorder(folder):
     answer, cause = first(dumps(folder, "gone", {r: [entry(7, state="started")] for r in range(ranks) if r != 2}, ranks))
     assert cause["cause"] == "rank_lost" and "rank 2 of 8 wrote no dump" in cause["evidence"], cause
     answer, cause = first(dumps(folder, "all", {r: [entry(7, state="started")] for r in range(ranks)}, ranks))
-    assert "rank 0-7 waits for all_reduce number 7" in cause["evidence"], cause
+    assert "rank 0-7 waited for all_reduce number 7" in cause["evidence"], cause
     # uneven shares of an all_to_all are right
     answer = found(dumps(folder, "uneven", {r: [entry(7, "all_to_all", (100 + r,))] for r in range(ranks)}, ranks))
     assert answer["state"] == "nothing_to_judge", answer
@@ -99,7 +99,7 @@ def test_flight_recorder(folder):
             del made["pg_status"]["1"]
         put(folder, f"nested/trace_{rank}", pickle.dumps(made, 2))
     answer, cause = first(os.path.join(folder, "nested"))
-    assert "group 1 (tp): rank 3 came to number 3, rank 2 waits" in cause["evidence"], cause
+    assert "group 1 (tp): rank 3 came to number 3, rank 2 waited" in cause["evidence"], cause
 
 
 class Evil:

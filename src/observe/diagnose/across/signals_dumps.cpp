@@ -129,7 +129,7 @@ std::optional<Facts> flight_behind(const Context& c, const Numbers&) {
   const FlightDumps& all = c.dumps->flights;
   const auto late = latest_group(all);
   if (!late) return std::nullopt;
-  const std::string said = fmt::format("rank {} came to number {}, rank {} waits for {}{}", listed(late->behind), late->least,
+  const std::string said = fmt::format("rank {} came to number {}, rank {} waited for {}{}", listed(late->behind), late->least,
                                        listed(late->waiting), call_in_words(all, *late->call), called_at(all, *late->call));
   return Facts{said, listed(late->behind), all.groups[late->group].name};
 }
@@ -153,7 +153,7 @@ std::optional<Facts> flight_missing(const Context& c, const Numbers&) {
     const std::set<int>& ranks = all.groups[group].ranks;
     std::set_difference(ranks.begin(), ranks.end(), dumped.begin(), dumped.end(), std::inserter(missing, missing.end()));
     if (dumped.size() < 2 || missing.empty() || 2 * missing.size() > ranks.size()) continue;
-    const std::string said = fmt::format("rank {} of {} wrote no dump, rank {} waits for {}{}", listed(missing), ranks.size(),
+    const std::string said = fmt::format("rank {} of {} wrote no dump, rank {} waited for {}{}", listed(missing), ranks.size(),
                                          listed(found.first), call_in_words(all, *found.second), called_at(all, *found.second));
     return Facts{said, listed(missing), all.groups[group].name};
   }
@@ -173,7 +173,7 @@ std::optional<Facts> flight_waiting(const Context& c, const Numbers&) {
       }
   if (call == nullptr) return std::nullopt;
   const std::string who = *ranks.begin() < 0 ? "a rank" : "rank " + listed(ranks);
-  return Facts{fmt::format("{} waits for {}{}", who, call_in_words(all, *call), called_at(all, *call)), all.groups[call->group].name};
+  return Facts{fmt::format("{} waited for {}{}", who, call_in_words(all, *call), called_at(all, *call)), all.groups[call->group].name};
 }
 
 std::string on_nodes(const std::set<std::string>& nodes) { return nodes.empty() ? std::string{} : "on " + first_of(nodes, max_places); }
