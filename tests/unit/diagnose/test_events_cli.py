@@ -148,6 +148,7 @@ def test_what_a_device_tells_of_itself_stands_beside_a_good_table(folder):
             assert found["state"] == "failed" and "not slow: at 4 GiB" in found["verdict"], (said, found["verdict"])
             assert COMMAND.run(written(folder, "run.log", text), "--check").returncode == 1, said
     for said in (500 * xid.format(92), "[1.0] mlx5_core 0000:5e:00.0 ens1f0: Link down\n[9.0] mlx5_core 0000:5e:00.0 ens1f0: Link up\n",
+                 "[1.0] nvidia-nvswitch3: SXid (PCI:0000:c2:00.0): 20034, Non-fatal, Link 30 LTSSM Fault Up\n",
                  "GPU0: LnkSta: Speed 8GT/s (downgraded), Width x8 (downgraded)\n",
                  "[1.0] pcieport 0000:97:01.0: AER: Corrected error received: 0000:97:01.0\n", EVENTS.splitlines()[0] + "\n",
                  "=====NVSMI LOG=====\nGPU 00000000:1B:00.0\n    ECC Errors\n        Volatile\n            DRAM Correctable : 184223\n"):
