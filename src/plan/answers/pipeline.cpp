@@ -20,7 +20,7 @@ RequestTable<PipelineRequest> PipelineRequest::fields() {
            "One of: gpipe 1f1b interleaved zb_h1 zb_h2 zb_1p zb_2p\nzb_v v_half v_min dualpipe dualpipe_v", needed),
       asks(&R::stages, "stages", "--stages,-p", count, any_count, "P", "Pipeline stages", needed),
       asks(&R::microbatches, "microbatches", "--microbatches,-m", count, any_count, "M", "Microbatches of a step", needed),
-      asks(&R::chunks, "chunks", "--chunks,-v", count, any_count, "V", "Chunks of a stage when interleaved; default 2"),
+      asks(&R::chunks, "chunks", "--chunks,-v", count, any_count, "V", "Chunks of a stage when interleaved (default 2) or with gpipe (1)"),
       asks(&R::forward, "forward_seconds", "--forward", seconds, stage_time, "TIME",
            "Forward time of a microbatch in one stage, as in 18.5ms", needed),
       asks(&R::backward, "backward_seconds", "--backward", seconds, stage_time, "TIME",
@@ -82,8 +82,7 @@ namespace {
   if (!r.stages) throw Refusal("how many stages? Add <stages>, as in <stages=8>", true);
   if (!r.microbatches) throw Refusal("how many microbatches? Add <microbatches>, as in <microbatches=24>", true);
   if (!r.forward) throw Refusal("how long is a forward? Add <forward_seconds>, as in <forward_seconds=0.0185>", true);
-  constexpr int interleaved = 2;
-  const int chunks = chunks_of(*r.schedule, r.chunks.value_or(interleaved));
+  const int chunks = chunks_of(*r.schedule, r.chunks.value_or(*r.schedule == PipelineSchedule::interleaved ? 2 : 1));
   if (r.chunks.value_or(chunks) != chunks)
     throw Refusal(fmt::format("<chunks> {}: a stage of {} holds {}; leave it out", *r.chunks, name(*r.schedule), chunks));
   r.chunks = chunks;

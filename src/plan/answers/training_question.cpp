@@ -320,7 +320,6 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   if (q.vp && *q.vp > 1 && (q.schedule == PipelineSchedule::one_f_one_b || q.schedule == PipelineSchedule::none))
     throw Refusal(
         fmt::format("<vp> {}: {} runs one chunk of layers a stage; leave <schedule> out, or take interleaved", *q.vp, name(*q.schedule)));
-  if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
   q.recompute = r.recompute;
   q.sequence_parallel = r.sequence_parallel;
   q.placing = r.placing;
@@ -330,6 +329,10 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   q.batch_within = r.batch_within;
   q.plain_within = r.plain_within;
   q.stack = stack_on(r.stack, system).load();
+  if (q.vp && *q.vp > 1 && !q.schedule) {
+    const auto own = std::find_if(q.stack.schedules.begin(), q.stack.schedules.end(), takes_chunks);
+    q.schedule = own == q.stack.schedules.end() ? PipelineSchedule::interleaved : *own;
+  }
   q.stack.scale = r.stack_scale.value_or(q.stack.scale);
   q.stack.scale_given = r.stack_scale.has_value();
   q.stack.capacity = r.capacity.value_or(q.stack.capacity);

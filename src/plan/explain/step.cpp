@@ -156,7 +156,7 @@ class StepWords {
   }
 
   [[nodiscard]] std::string bubble() const {
-    const double m = parts_.microbatches, chunks = schedule_of(l_) == PipelineSchedule::interleaved ? l_.vp : 1;
+    const double m = parts_.microbatches, chunks = l_.vp;
     const double least = (l_.pp - 1) / (chunks * m);
     std::string out = fmt::format(
         "{} stages fill and drain around {:.0f} microbatches ({}{}): (p - 1) / (v m) = {} of the stages' work with equal stages; what is "

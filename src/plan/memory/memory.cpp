@@ -77,7 +77,8 @@ MemoryUse memory_of(const Model& model, const ParameterCount& count, const Layer
   const double spread = layout.sequence_parallel ? 1 / t : 1;
   if (embeds && stack.dropout) use.vocabulary += tokens * h * spread * in_flight;
   if (heads) {
-    const double open = layout.schedule == PipelineSchedule::gpipe ? in_flight : 1;
+    // of all microbatches before the first backward; XLA's are divided over the stages (maxtext: activation_embed_and_logits_batch)
+    const double open = layout.schedule == PipelineSchedule::gpipe ? std::max(1.0, in_flight / (stack.planned ? layout.pp : 1)) : 1;
     const double inputs = norm_input_bytes(stack, model) * h * spread + 2 * h * (stack.keeps_gathered ? 1 : spread);
     // the logits of every prediction module are alive beside the last layer's
     const int predictions = content.predictions + mirror.predictions;

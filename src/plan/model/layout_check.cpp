@@ -2,7 +2,7 @@
 
 namespace fabricost::plan {
 
-/// Interleaving keeps p microbatches together; two-way and zero-bubble schedules have their own minimums.
+/// Interleaving keeps p microbatches together, and so do the chunks of gpipe; two-way and zero-bubble schedules have their own minimums.
 bool schedule_runs(const Layout& l) {
   const int m = l.microbatches();
   if (l.pp == 1) return l.vp == 1;
@@ -10,6 +10,7 @@ bool schedule_runs(const Layout& l) {
     case PipelineSchedule::dualpipe: return l.pp % 2 == 0 && m % 2 == 0 && m >= 2 * l.pp && l.vp == 1;
     case PipelineSchedule::dualpipe_v: return m >= 2 * l.pp && l.vp == 1;
     case PipelineSchedule::none:
+    case PipelineSchedule::gpipe:
     case PipelineSchedule::one_f_one_b:
     case PipelineSchedule::interleaved: return l.vp == 1 || m % l.pp == 0;
     default: return l.vp == 1;
@@ -139,7 +140,7 @@ std::string why_impossible(const Model& m, const Layout& l, int gpus) {
     case LayoutFault::schedule:
       return "schedule " + std::string(name(l.schedule)) + " cannot run " + n(l.pp) + " stages x " + n(l.vp) + " chunks with " +
              n(l.microbatches()) +
-             " microbatches; dualpipe needs an even number of stages and twice as many microbatches, only interleaved takes vp above 1";
+             " microbatches; dualpipe needs an even number of stages and twice as many microbatches, only interleaved and gpipe take vp above 1";
     case LayoutFault::shard: {
       const int replicas = l.dp * l.cp;
       return "shard " + n(l.shard) + " cuts the " + n(replicas) + " replicas" + (l.ep > 1 ? " or the copies of an expert" : "") +

@@ -1,6 +1,7 @@
 /// The orders that do not depend on times, per stage (i from 0): GPipe, 1F1B, interleaved, ZB-H1, ZB-H2,
 /// handcrafted ZB-V.
 ///
+///   gpipe         all microbatches through one chunk after the other, and back
 ///   1f1b, zb_h1   p - i - 1 forwards, then forward and backward in turn; zb_h1 runs each W i microbatches after its B
 ///   zb_h2         2 (p - i) - 2 forwards first, W 2 i microbatches after its B
 ///   interleaved   microbatches in groups of p; 2 (p - i - 1) + (v - 1) p forwards first (Narayanan 2021)
@@ -73,6 +74,17 @@ std::vector<Work> one_f_one_b_order(int warm_up, int delay, int microbatches) {
   return order.take();
 }
 
+std::vector<Work> gpipe_order(int chunks, int microbatches) {
+  std::vector<Work> list;
+  list.reserve(2 * static_cast<std::size_t>(chunks) * static_cast<std::size_t>(microbatches));
+  const auto pass = [&](WorkKind kind, int chunk) {
+    for (int i = 0; i < microbatches; ++i) list.push_back({kind, chunk, i});
+  };
+  for (int c = 0; c < chunks; ++c) pass(WorkKind::forward, c);
+  for (int c = chunks; c-- > 0;) pass(WorkKind::full_backward, c);
+  return list;
+}
+
 /// Microbatches in even groups of at least `stages`: a group passes one chunk before it passes the next.
 std::vector<Work> interleaved_order(int stage, int stages, int chunks, int microbatches) {
   const int groups = std::max(1, microbatches / stages);
@@ -141,7 +153,7 @@ std::vector<Work> pipeline_order(PipelineSchedule schedule, int stage, int stage
   switch (schedule) {
     case PipelineSchedule::none:
     case PipelineSchedule::one_f_one_b: return one_f_one_b_order(left, -1, microbatches);
-    case PipelineSchedule::gpipe: return one_f_one_b_order(microbatches, -1, microbatches);
+    case PipelineSchedule::gpipe: return gpipe_order(chunks, microbatches);
     case PipelineSchedule::interleaved: return interleaved_order(stage, stages, chunks, microbatches);
     case PipelineSchedule::zb_h1: return one_f_one_b_order(left, stage, microbatches);
     case PipelineSchedule::zb_h2: return one_f_one_b_order(2 * left, 2 * stage, microbatches);

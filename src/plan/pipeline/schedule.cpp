@@ -19,8 +19,8 @@ void check_pipeline(PipelineSchedule schedule, int stages, int chunks, int micro
   if (chunks < 1) refuse(std::to_string(chunks) + " chunks; a stage has at least 1");
   if (layout_of(schedule) != PipelineLayout::loop && chunks != 1 && chunks != 2)
     refuse(std::to_string(chunks) + " chunks; this schedule has 2 per stage");
-  if (layout_of(schedule) == PipelineLayout::loop && schedule != PipelineSchedule::interleaved && chunks != 1)
-    refuse(std::to_string(chunks) + " chunks; only interleaved and the V schedules have more than 1");
+  if (layout_of(schedule) == PipelineLayout::loop && !takes_chunks(schedule) && chunks != 1)
+    refuse(std::to_string(chunks) + " chunks; only interleaved, gpipe and the V schedules have more than 1");
   if (schedule == PipelineSchedule::dualpipe) {
     if (stages % 2 != 0) refuse(std::to_string(stages) + " stages; it needs an even number, as in " + std::to_string(stages + 1));
     if (microbatches % 2 != 0) refuse(std::to_string(microbatches) + " microbatches; it needs an even number");

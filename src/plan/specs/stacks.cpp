@@ -112,7 +112,6 @@ Stack read_stack(MapReader& in) {
   s.compute_share = in.fraction("compute_share", s.compute_share);
   s.deduplicated = in.flag("deduplicated", s.deduplicated);
   s.fused_experts = in.flag("fused_experts", s.fused_experts);
-  s.searches_stages = in.flag("searches_stages", s.searches_stages);
   s.offloads_inputs = in.flag("offloads_inputs", s.offloads_inputs);
   s.prunes_recompute = in.flag("prunes_recompute", s.prunes_recompute);
   in.section("runs", [&](MapReader& runs) {

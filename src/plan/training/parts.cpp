@@ -62,7 +62,7 @@ StepParts parts_of_step(const Model& model, const Layout& layout, const Stack& s
   if (layout.pp == 1) out.kernels.head = micro * at.ends;
   if (at.fullest.embedding) out.kernels.vision = micro * layers.vision.kernels;
   if (layout.pp > 1) {
-    const double chunks = schedule_of(layout) == PipelineSchedule::interleaved ? layout.vp : 1, bytes = step.handed_over();
+    const double chunks = layout.vp, bytes = step.handed_over();
     const bool across = step.hands_over_across();
     const Placement pair = across ? Placement{1, 2} : Placement{2, 1};
     out.exchanges.push_back({StepGroup::stages, Collective::send_recv, pair, bytes, costs.send(across, bytes), 2 * chunks * micro});

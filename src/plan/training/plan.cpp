@@ -135,7 +135,9 @@ std::pair<System, TrainingPlan> plan_on_slices(const System& system, const Train
   const auto is_better_on = [&](System another) {
     if (another.domain == slice.domain) return false;
     try {
-      TrainingPlan other = plan_training(another, asked);
+      TrainingQuestion question = asked;
+      question.wanted.most_idle = std::min(asked.wanted.most_idle.value_or(0), 0);  // as many slices as the chips fill
+      TrainingPlan other = plan_training(another, question);
       if (!fits(other) || (fits(plan) && is_faster(plan.layouts.front(), other.layouts.front()))) return false;
       slice = std::move(another);
       plan = std::move(other);

@@ -125,7 +125,7 @@ TrainingSearch::Hope TrainingSearch::hope_of(const Layout& l, const Pipeline& pi
   if (works > within) return Hope::none_with_fewer;
   const StageTimes times{.forward = fullest.forward, .backward = fullest.backward, .weight = fullest.weight};
   // these grow with every part of a stage's time; a schedule with W apart may wait less when W is longer
-  const bool grows = l.schedule == PipelineSchedule::one_f_one_b || l.schedule == PipelineSchedule::interleaved;
+  const bool grows = takes_chunks(l.schedule) || l.schedule == PipelineSchedule::one_f_one_b;
   const double waits = l.pp > 1 && grows ? bubble_of(l.schedule, l.pp, l.vp, l.microbatches(), times).seconds : 0;
   if (works + slower * waits <= within) return Hope::yes;
   return q_.batch_within > 0 ? Hope::none : Hope::none_with_fewer;  // of one batch the share of a bubble in a sequence stays as it is
@@ -140,16 +140,15 @@ std::vector<PipelineSchedule> TrainingSearch::schedules(int pp) const {
 std::vector<int> TrainingSearch::chunks(PipelineSchedule schedule, int pp) const {
   if (q_.vp == 1 && schedule == PipelineSchedule::interleaved && !q_.schedule) return {};  // that is 1f1b
   if (q_.vp) return {*q_.vp};
-  if (schedule != PipelineSchedule::interleaved) return {1};
+  if (!takes_chunks(schedule)) return {1};
+  const bool loops = schedule == PipelineSchedule::gpipe;  // embedding and output matrix are no chunks of it
   std::vector<int> out;
-  for (int v = 2; pp * v <= q_.model.layers + 2; ++v) out.push_back(v);
+  for (int v = loops ? 1 : 2; pp * v <= q_.model.layers + (loops ? 0 : 2); ++v) out.push_back(v);
   return out;
 }
 
 void TrainingSearch::make_pipelines() {
-  const bool staged = q_.vp.value_or(1) > 1 || q_.schedule.value_or(PipelineSchedule::none) != PipelineSchedule::none;
-  const bool searched = q_.stack.searches_stages || staged || (q_.dp && q_.tp && q_.cp);  // then stages are what is left of the GPUs
-  const int most = searched ? q_.model.layers + 2 : 1;
+  const int most = q_.model.layers + 2;
   pipelines_.clear();
   for (const int pp : either(q_.pp, part_ == Part::smaller ? up_to(std::min(q_.gpus, most)) : divisors(q_.gpus, most))) {
     if (pp < 1 || (pp > 1 && (q_.model.layers < pp || q_.zero == 2 || offloads_layers(q_)))) continue;

@@ -60,6 +60,7 @@ class TrainingSearch {
       capacity_ = gpu_.memory * (1 - headroom_of(q));
       host_ = host_room(system);
     }
+    if (system.slice) stated_ = (q.gpus + 0LL + domain_ - 1) / domain_ * domain_;  // no other slice is the job's
     ceiling_ = q.wanted.most_seconds;
     recomputations_ = recomputations(q);
     fewest_ = recomputes_fewest(q) && !any_memory;

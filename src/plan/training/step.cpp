@@ -129,7 +129,7 @@ DataExchanges StepModel::data_exchanges(const RankParameters& local, const RankP
 
 double StepModel::share_alone() const {
   const bool interleaved = schedule_of(l) == PipelineSchedule::interleaved;
-  const double chunks = interleaved ? l.vp : 1;
+  const double chunks = l.vp;
   const double fill = interleaved ? 2 * (l.pp - 1) + (chunks - 1) * l.pp : std::max(1, l.pp - 1);
   return std::min(1.0, fill / (chunks * l.microbatches()));
 }
@@ -182,7 +182,7 @@ StepModel::Stages StepModel::stages() const {
   out.times = {.forward = out.stage.forward, .backward = out.stage.backward, .weight = out.stage.weight + out.accumulate};
   out.times.last_extra = l.pp > 1 ? std::max(0.0, tail - out.body) : out.ends;
   if (l.pp > 1) out.times.exchange = costs.send(hands_over_across(), handed_over());
-  out.chunks = schedule_of(l) == PipelineSchedule::interleaved ? l.vp : 1;
+  out.chunks = l.vp;
   return out;
 }
 
@@ -224,7 +224,7 @@ StepTime StepModel::run() const {
     const double waiting = bubble_of(schedule_of(l), l.pp, at.chunks, l.microbatches(), times).seconds;
     const double with = bubble_of(schedule_of(l), l.pp, at.chunks, l.microbatches(), at.times).seconds;
     const PipelineSchedule runs = schedule_of(l);
-    const bool fills = runs == PipelineSchedule::one_f_one_b || runs == PipelineSchedule::interleaved;
+    const bool fills = takes_chunks(runs) || runs == PipelineSchedule::one_f_one_b;
     out.bubble = std::max(0.0, waiting) - (fills ? at.slack / at.chunks : 0);
     out.pipeline = std::max(0.0, std::max(0.0, with) - std::max(0.0, waiting));
   }

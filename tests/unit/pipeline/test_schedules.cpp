@@ -43,6 +43,7 @@ class Cases {
     Case c{.schedule = schedule, .stages = whole(2, 12), .times = {}};
     if (schedule == S::dualpipe) c.stages += c.stages % 2;
     if (schedule == S::interleaved) c.chunks = whole(2, 4);
+    if (schedule == S::gpipe) c.chunks = 1 + c.stages % 2;
     c.microbatches = c.stages * whole(2, 5);
     if (whole(0, 3) == 0 && !runs_both_ways(schedule)) c.microbatches = whole(1, 4 * c.stages);
     c.times = {.forward = 1, .backward = between(0.9, 1.1), .weight = between(0.5, 1.05), .exchange = between(0, 0.05)};
@@ -112,7 +113,7 @@ TEST_CASE("a schedule holds what it says when weight gradients hold everything",
     for (const int p : {2, 4, 6, 8, 12}) {
       const Case c{.schedule = s,
                    .stages = p,
-                   .chunks = s == S::interleaved ? 3 : 1,
+                   .chunks = takes_chunks(s) ? 3 : 1,
                    .microbatches = 6 * p,
                    .times = {.forward = 1, .backward = 1, .weight = 1, .held_for_weight = 1}};
       INFO(c.text());
@@ -155,7 +156,8 @@ TEST_CASE("closed forms that call themselves estimates are within a few percent 
                              {S::v_half, 0.012, 0.12},
                              {S::v_min, 0.015, 0.12},
                              {S::dualpipe, 0.008, 0.06},  // the published order's; the one found waits less
-                             {S::dualpipe_v, 0.01, 0.09}}) {
+                             {S::dualpipe_v, 0.01, 0.09},
+                             {S::gpipe, 0.003, 0.02}}) {
     double sum = 0, worst = 0;
     std::string where;
     constexpr int n = 300;

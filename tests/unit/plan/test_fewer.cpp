@@ -149,6 +149,54 @@ TEST_CASE("more GPUs never make a step longer: random jobs") {
   CHECK(idle > 0);
 }
 
+TEST_CASE("what is given never makes the best faster: random jobs") {
+  std::vector<System> machines, pods;
+  for (const SystemName& one : system_names()) machines.push_back(load_system(one.name));
+  for (const System& one : machines)
+    if (one.pod > 0) pods.push_back(one);
+  std::vector<Model> models;
+  for (const char* one : {"llama3-8b", "llama3.1-405b", "mixtral-8x7b", "deepseek-v3"}) models.push_back(load_model(one));
+  long long compared_with = 0;
+  for (long long i = first_question(); compared_with < questions() / 2; ++i) {
+    support::Random random{support::seed + 104729ULL * static_cast<std::uint64_t>(i)};
+    const System& system = random.of(random.one_in(2) ? pods : machines);
+    TrainingQuestion q;
+    q.model = random.of(models);
+    q.stack = load_stack(usual_stack(system.gpu.generation));
+    q.sequence = 2048 << random.below(3);
+    q.global_batch = 1 << (4 + random.below(8));
+    q.gpus = 1 << random.below(11);
+    q.headroom = default_headroom;
+    q.top = 1;
+    q.plain_within = 0;
+    const auto best = [&]() -> std::optional<PricedLayout> {
+      try {
+        const TrainingPlan plan = plan_training(system, q);
+        if (plan.fits && !plan.layouts.empty()) return plan.layouts.front();
+      } catch (const RequestError&) {  // so many GPUs divide nothing
+      }
+      return std::nullopt;
+    };
+    const std::optional<PricedLayout> open = best();
+    if (!open) continue;
+    INFO(system.name << " " << q.model.name << " " << q.gpus << " GPUs, batch " << q.global_batch << " of " << q.sequence << " tokens, question "
+                     << i);
+    const TrainingQuestion all = q;
+    const std::vector<std::pair<const char*, std::optional<int> TrainingQuestion::*>> fields{
+        {"tp", &TrainingQuestion::tp}, {"pp", &TrainingQuestion::pp}, {"vp", &TrainingQuestion::vp},
+        {"cp", &TrainingQuestion::cp}, {"zero", &TrainingQuestion::zero}, {"microbatch", &TrainingQuestion::microbatch}};
+    for (const auto& [name, field] : fields) {
+      q = all;
+      q.*field = field == &TrainingQuestion::zero ? random.below(4) : 1 << random.below(5);
+      if (const std::optional<PricedLayout> given = best()) {
+        INFO(name << " " << *(q.*field));
+        ++compared_with;
+        CHECK(given->time.seconds >= open->time.seconds * (1 - 1e-12));
+      }
+    }
+  }
+}
+
 TEST_CASE("a layout that takes more scale-up domains than the GPUs fill is no plainer one") {
   const System system = load_system("gb200-nvl72");
   TrainingQuestion q = asked("llama3.1-405b", 288, 288, 8192);

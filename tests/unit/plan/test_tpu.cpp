@@ -67,21 +67,24 @@ TEST_CASE("A named layout whose ranks fill no axes of the slice is refused with 
   CHECK_THROWS_WITH(plan_training(load_system("tpu-v4-cube"), q), Catch::Contains("16 ranks fill no two axes") && Catch::Contains("take 2, 32"));
 }
 
-TEST_CASE("A search on TPUs proposes no pipeline stages, but plans those that are asked for") {
-  const System v5p = load_system("tpu-v5p-cube");
-  TrainingQuestion q = on_tpu("llama2-70b", 512, 2048, 4096);
-  for (const PricedLayout& one : plan_training(v5p, q).layouts) CHECK(one.layout.pp == 1);
-  q.pp = 4;
-  CHECK(plan_training(v5p, q).layouts.front().layout.pp == 4);
-  q.pp = std::nullopt;
-  for (const bool dp : {true, false}) {  // what a layout without stages has, is no wish for stages
-    TrainingQuestion one = on_tpu("llama2-70b", 512, 2048, 4096);
-    dp ? one.dp = 512 : one.vp = 1;
-    for (const PricedLayout& plain : plan_training(v5p, one).layouts) CHECK(plain.layout.pp == 1);
-  }
-  q.stack = load_stack("megatron-core");
-  const TrainingPlan other = plan_training(v5p, q);
-  CHECK(std::any_of(other.layouts.begin(), other.layouts.end(), [](const PricedLayout& one) { return one.layout.pp > 1; }));
+TEST_CASE("Stages on TPUs run in the loop of MaxText, all microbatches before the first backward, and are searched") {
+  const System v7 = load_system("tpu-v7-cube");
+  TrainingQuestion q = on_tpu("llama3.1-405b", 4096, 1024, 8192);
+  const Layout best = plan_training(v7, q).layouts.front().layout;
+  CHECK(best.pp > 1);
+  CHECK(best.schedule == PipelineSchedule::gpipe);
+  CHECK(best.vp > 1);
+  CHECK(microbatches_in_flight(best, best.pp - 1) == best.microbatches());
+  Layout other = best;
+  other.schedule = PipelineSchedule::interleaved;
+  CHECK(worst_stage(q.model, best, q.stack.memory).activations > worst_stage(q.model, other, q.stack.memory).activations);
+}
+
+TEST_CASE("The layouts of a slice take no chips of another") {
+  TrainingQuestion q = on_tpu("kimi-k2", 2048, 8192, 4096);
+  q.fewer = true;
+  const auto [slice, plan] = plan_on_slices(load_system("tpu-v7-cube"), q);
+  for (const PricedLayout& one : plan.layouts) CHECK(one.layout.gpus() + idle_gpus(one.layout, slice) <= q.gpus);
 }
 
 TEST_CASE("Without a schedule there are no stages") {

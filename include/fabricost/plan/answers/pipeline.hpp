@@ -26,7 +26,7 @@ struct PipelineRequest {
   std::optional<PipelineSchedule> schedule{};  ///< gpipe, 1f1b, interleaved, zb_h1, ..., as the command lists them
   std::optional<int> stages{};                 ///< pipeline stages
   std::optional<int> microbatches{};           ///< microbatches of a step
-  std::optional<int> chunks{};                 ///< chunks of a stage when interleaved; default 2
+  std::optional<int> chunks{};                 ///< chunks of a stage when interleaved (default 2) or with gpipe (1)
   std::optional<Time> forward{};               ///< forward time of a microbatch in one stage, as in 18.5ms
   std::optional<Time> backward{};              ///< backward time, gradient of the input alone; default as forward
   std::optional<Time> weight{};                ///< backward time, gradient of the weights; default as forward

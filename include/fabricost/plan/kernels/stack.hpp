@@ -98,7 +98,6 @@ struct Stack {
   double scale = 1;                      ///< factor on kernels and the host's launches
   double release = 1;  ///< time of its kernels over that of the release that its program's fitted factor is of
   bool scale_given = false;              ///< by a user: one that beats the peak is refused then, a fitted one bounds the products
-  bool searches_stages = true;           ///< a search proposes pipeline stages; else only a request for them has any
   bool offloads_inputs = false;          ///< a search also keeps the inputs of recomputed layers in host memory
   bool prunes_recompute = false;         ///< full recomputation leaves out what no backward reads: a layer's last product
   std::string factor_of{};  ///< the stack whose factor it has, fitted to the steps of both; empty: its own

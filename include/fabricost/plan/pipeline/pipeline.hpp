@@ -3,7 +3,7 @@
 ///
 /// With p stages, v chunks, m microbatches, stage times F, B, W, T = F + B + W, hand-over C and, on the last layers, e more:
 ///
-///     gpipe         (p-1) (T + 2C) + m e
+///     gpipe         (p-1) (T/v + 2C) + (v-1) [pC - (m-p) F/v]+ + (v-1) [pC - (m-p) (B+W)/v]+ + m e
 ///     1f1b          (p-1) (T + 2C) + m e + n (C - e/2)+ ,  n = 2 [m - 1 - ceil((m-1)/p)]
 ///     interleaved   (p-1) T/v + 2 (p-1) C + (2v-3) [p C - (g-p) F/v]+ + m e       m >= p, in groups of g >= p
 ///     zb_h1, zb_1p  (p-1) (F + B + 2C) - d (W + e/3) + 2 (p-1) C + (m - 1/3) e    d = min(p - 1, m - 1), m > p
@@ -133,7 +133,12 @@ namespace detail {
       microbatches > 3 * stages && t.backward <= t.forward && t.backward <= t.weight && e == 0 && saved == 0 && c == 0;
   switch (schedule) {
     case PipelineSchedule::none:
-    case PipelineSchedule::gpipe: return {last * (total + 2 * c) + m * e, true};
+    case PipelineSchedule::gpipe: {
+      // a microbatch starts its next chunk after p stages, and after all others have passed this one
+      const double v = chunks;
+      const auto late = [&](double pass) { return (v - 1) * detail::above_zero(p * c - (m - p) * pass / v); };
+      return {last * (total / v + 2 * c) + late(t.forward) + late(t.full_backward()) + m * e, chunks == 1 || e == 0};
+    }
     case PipelineSchedule::one_f_one_b: {
       const int rounds = (microbatches - 2 + stages) / stages;
       const double stalls = microbatches > 1 ? 2.0 * (microbatches - 1 - rounds) : 0;

@@ -5,6 +5,7 @@
 /// C: one hand-over between neighbouring stages, one way.
 ///
 ///   gpipe         all forwards, then all backwards                            Huang 2019, arXiv 1811.06965
+///                 with chunks all microbatches pass one after the other       github.com/AI-Hypercomputer/maxtext, layers/pipeline.py
 ///   one_f_one_b   1F1B, also called PipeDream-flush                           Narayanan 2021, arXiv 2104.04473
 ///   interleaved   1F1B on v chunks of every stage, in a loop                  the same
 ///   zb_h1, zb_h2  W apart from B, in the memory of 1F1B and of twice that     Qi 2023, arXiv 2401.10241
@@ -74,9 +75,12 @@ enum class PipelineLayout : unsigned char {
 /// True if the gradient of the weights is a piece of work of its own, apart from that of the input.
 [[nodiscard]] constexpr bool splits_backward(PipelineSchedule s) { return s >= PipelineSchedule::zb_h1; }
 
-/// Chunks of layers per stage: 2 in the V schedules and dualpipe, `asked` when interleaved, otherwise 1.
+/// Whether a stage may hold any number of chunks.
+[[nodiscard]] constexpr bool takes_chunks(PipelineSchedule s) { return s == PipelineSchedule::interleaved || s == PipelineSchedule::gpipe; }
+
+/// Chunks of layers per stage: 2 in the V schedules and dualpipe, `asked` where it takes any number, otherwise 1.
 [[nodiscard]] constexpr int chunks_of(PipelineSchedule s, int asked) {
-  return layout_of(s) != PipelineLayout::loop ? 2 : s == PipelineSchedule::interleaved ? asked : 1;
+  return layout_of(s) != PipelineLayout::loop ? 2 : takes_chunks(s) ? asked : 1;
 }
 
 /// Times of one stage for one microbatch, in seconds.
