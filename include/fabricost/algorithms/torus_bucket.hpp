@@ -71,7 +71,7 @@ struct TorusBucket : Defaults {
     return is_all_reduce_or_half(op) || op == Collective::all_to_all ? nullptr : "the bucket algorithm exists for collectives over all chips";
   }
   [[nodiscard]] static const char* why_not(const Case& p) {
-    if (p.at.torus_axes < 2) return "these ranks fill no two or three axes of a torus";
+    if (p.at.torus_axes < (p.collective == Collective::all_to_all ? 1 : 2)) return "these ranks fill no two or three axes of a torus";
     if (p.at.domains() > 1) return "the bucket algorithm stays inside one torus";
     return not_for(p.collective);
   }

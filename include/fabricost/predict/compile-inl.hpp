@@ -43,28 +43,20 @@ namespace fabricost::core::detail {
   return out;
 }
 
-/// Numbers of chips that can run where these cannot, as they fill no part of the torus: "8 ranks fill no two axes of 4 x 4 x 4; take 2,
-/// 16 or 64"; empty if that is not the reason.
+/// Numbers of chips that can run where these cannot, as they are no block of the torus: "24 ranks are no block of 4 x 4 x 4, whose parts
+/// divide its axes; take 16 or 32"; empty if that is not the reason.
 [[nodiscard]] inline std::string no_part_of_torus(const System& system, const Choice& choice, const Fabric& f) {
   const System slice = slice_for(system, static_cast<long long>(f.ranks()));
   const Tier* tier = slice.tier(TierRole::scale_up);
   const bool forced = choice.algorithm || choice.protocol;
-  if (forced || tier == nullptr || tier->kind != TierKind::torus || f.domains() > 1 || f.torus_axes > 1) return "";
-  std::vector<int> fill{2};
-  std::string shape;
-  for (std::size_t i = 0; i < tier->dims.size(); ++i) {
-    shape.append(i == 0 ? "" : " x ").append(std::to_string(tier->dims[i]));
-    for (std::size_t j = 0; j < i; ++j) fill.push_back(tier->dims[i] * tier->dims[j]);
-  }
-  const bool one_axis = tier->dims.size() < 2;
-  if (!one_axis) fill.push_back(tier->endpoints);
-  std::sort(fill.begin(), fill.end());
-  fill.erase(std::unique(fill.begin(), fill.end()), fill.end());
-  std::string out = std::to_string(static_cast<long long>(f.ranks())).append(" ranks fill no two axes of ").append(shape);
-  out.append(one_axis ? ", which is one axis, on which only pairs exchange; take " : "; take ");
-  for (std::size_t i = 0; i < fill.size(); ++i)
-    out.append(i == 0 ? "" : i + 1 < fill.size() ? ", " : " or ").append(std::to_string(fill[i]));
-  return out;
+  if (forced || tier == nullptr || tier->kind != TierKind::torus || f.domains() > 1 || f.torus_axes > 0) return "";
+  const int ranks = static_cast<int>(f.ranks());
+  int below = ranks, above = ranks;
+  while (below > 1 && block_of_torus(*tier, below)[0] == 0) --below;
+  while (above < tier->endpoints && block_of_torus(*tier, above)[0] == 0) ++above;
+  std::string out = std::to_string(ranks).append(" ranks are no block of ");
+  for (std::size_t i = 0; i < tier->dims.size(); ++i) out.append(i == 0 ? "" : " x ").append(std::to_string(tier->dims[i]));
+  return out.append(", whose parts divide its axes; take ").append(std::to_string(below)).append(" or ").append(std::to_string(above));
 }
 
 /// \throws RequestError when the choice leaves nothing that can run

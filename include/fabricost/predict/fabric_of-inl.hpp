@@ -55,9 +55,36 @@ FABRICOST_BODY double usable_links(const Tier& tier, int n) {
   }
 }
 
+/// Load of the busiest axis of a block of a torus in an exchange, and the hops to the furthest chip.
+FABRICOST_BODY std::pair<double, int> exchange_load(const Tier& tier, std::span<const int> block) {
+  double load = 0;
+  int furthest = 0;
+  for (std::size_t axis = 0; axis < block.size(); ++axis) {
+    const bool closed = block[axis] == tier.dims[axis] && tier.closes(axis);
+    if (block[axis] > 1) load = std::max(load, block[axis] / (closed ? 4.0 : 2.0));
+    furthest += closed ? block[axis] / 2 : block[axis] - 1;
+  }
+  return {load, furthest};
+}
+
+FABRICOST_BODY std::array<int, 3> block_of_torus(const Tier& tier, int n) {
+  const std::size_t count = std::min<std::size_t>(tier.dims.size(), 3);
+  const auto length = [&](std::size_t axis) { return axis < count ? tier.dims[axis] : 1; };
+  std::array<int, 3> best{};
+  for (int x = 1; x <= length(0); ++x)
+    for (int y = 1; y <= length(1); ++y) {
+      if (length(0) % x != 0 || length(1) % y != 0 || n % (x * y) != 0 || length(2) % (n / (x * y)) != 0) continue;
+      const std::array<int, 3> block{x, y, n / (x * y)};
+      const auto load = [&](const std::array<int, 3>& of) { return exchange_load(tier, std::span{of}.first(count)); };
+      if (best[0] == 0 || load(block) < load(best)) best = block;
+    }
+  return best;
+}
+
 /// The axes that n chips fill: all of the torus, or whole ones of it, as the ranks of a layout do (8 x 8 of 8 x 8 x 8), over the links of
-/// those axes.
-FABRICOST_BODY void describe_torus(Fabric& f, const Tier& tier, int n) {
+/// those axes. An exchange that fills no two runs on parts of them, in lines: a mesh of XLA may split a physical axis
+/// (jax.experimental.mesh_utils, allow_split_physical_axes).
+FABRICOST_BODY void describe_torus(Fabric& f, const Tier& tier, int n, bool exchange) {
   const auto count = static_cast<unsigned>(std::min<std::size_t>(tier.dims.size(), 3));
   unsigned found = 0;
   for (unsigned set = (1U << count) - 1; set > 0; --set) {
@@ -66,16 +93,24 @@ FABRICOST_BODY void describe_torus(Fabric& f, const Tier& tier, int n) {
     if (filled == n) found = set;
     if (filled == n && filled == tier.endpoints) break;
   }
+  std::array<int, 3> block{};
+  int longer = 0;  // axes of more than one chip
+  for (unsigned axis = 0; axis < count; ++axis) {
+    block[axis] = (found >> axis & 1U) != 0 ? tier.dims[axis] : 1;
+    longer += block[axis] > 1 ? 1 : 0;
+  }
+  const bool in_parts = exchange && n > 2 && longer < 2;
+  if (in_parts) block = block_of_torus(tier, n);
   for (unsigned axis = 0; axis < count; ++axis)
-    if ((found >> axis & 1U) != 0 && tier.dims[axis] > 1) {
-      if (!tier.closes(axis)) f.open_axes = static_cast<unsigned char>(f.open_axes | 1U << f.torus_axes);
-      f.torus[static_cast<std::size_t>(f.torus_axes++)] = tier.dims[axis];
+    if (block[axis] > 1) {
+      if (block[axis] < tier.dims[axis] || !tier.closes(axis)) f.open_axes = static_cast<unsigned char>(f.open_axes | 1U << f.torus_axes);
+      f.torus[static_cast<std::size_t>(f.torus_axes++)] = block[axis];
     }
-  if (f.torus_axes > 1) f.full_rate *= static_cast<double>(f.torus_axes) / count;
+  if (f.torus_axes > (in_parts ? 0 : 1)) f.full_rate *= static_cast<double>(f.torus_axes) / count;
 }
 
 /// \param constants NCCL's planning rate for links without a stated `usable`
-FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constants& constants) {
+FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, bool exchange, const Constants& constants) {
   const int n = std::min(g, tier.endpoints);
   const double full = tier.bandwidth.value.value();
   f.full_rate = full;
@@ -120,7 +155,7 @@ FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, const 
     if (tier.kind == TierKind::full_mesh && n == tier.endpoints && n >= 8) f.ring_until = form.rccl_ring_until;
   }
   f.wrap = tier.wrap;
-  if (tier.kind == TierKind::torus) describe_torus(f, tier, n);
+  if (tier.kind == TierKind::torus) describe_torus(f, tier, n, exchange);
 }
 
 /// RCCL's channels follow a GPU's peers and not, as in NCCL's search, the rate of the links: 8 run for a peer and 32 at most, which fits
@@ -317,7 +352,7 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
   if (scale_up != nullptr) f.inner_tier = scale_up->name;
   if (nic != nullptr) f.outer_tier = nic->name;
   if (const Tier* host = first.host()) f.host_link_rate = host->bandwidth.value.value() * host->efficiency;  // one copy has it to itself
-  if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], system.constants);
+  if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], op.collective == Collective::all_to_all, system.constants);
   f.channels = search_channels(f.planned_per_gpu, f.generation, tables_of(f.tuner));
   if (f.library == Library::rccl) f.channels = detail::rccl_channels(f);
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)

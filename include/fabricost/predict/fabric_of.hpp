@@ -11,6 +11,8 @@
 #include <fabricost/price/pcie.hpp>
 
 #include <array>
+#include <span>
+#include <utility>
 
 namespace fabricost::core {
 
@@ -46,6 +48,9 @@ class FirstTiers {
 /// that joins all of them; one of a rail has the same NIC of every domain below it, unless this domain has lost it.
 /// \param reached rate that reaches the NICs over their own rate, at most 1 \param sending NICs that send over all NICs
 void describe_network(Fabric& f, const System& system, const Tier& nic, double reached, double sending);
+
+/// The block of a torus with n chips, parts of its axes that divide them, over which an exchange is shortest; zeros where there is none.
+[[nodiscard]] std::array<int, 3> block_of_torus(const Tier& tier, int n);
 
 }  // namespace detail
 

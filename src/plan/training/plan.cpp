@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -132,29 +133,28 @@ std::pair<System, TrainingPlan> plan_on_slices(const System& system, const Train
   TrainingPlan plan = plan_training(slice, asked);
   if (!may_leave_idle(asked)) return {std::move(slice), std::move(plan)};
   const auto fits = [](const TrainingPlan& one) { return one.fits && !one.layouts.empty(); };
-  const auto is_better_on = [&](System another) {
-    if (another.domain == slice.domain) return false;
+  const auto try_slice_of = [&](int chips) {
+    System another = slice_for(system, chips);
+    if (another.domain == slice.domain) return;
     try {
       TrainingQuestion question = asked;
-      question.wanted.most_idle = std::min(asked.wanted.most_idle.value_or(0), 0);  // as many slices as the chips fill
+      question.gpus = chips;
+      if (fits(plan)) question.wanted.most_seconds = std::min(asked.wanted.most_seconds, seconds_a_sequence(plan.layouts.front()));
       TrainingPlan other = plan_training(another, question);
-      if (!fits(other) || (fits(plan) && is_faster(plan.layouts.front(), other.layouts.front()))) return false;
+      if (!fits(other) || (fits(plan) && is_faster(plan.layouts.front(), other.layouts.front()))) return;
       slice = std::move(another);
       plan = std::move(other);
-      return true;
-    } catch (const RequestError&) {
-      return false;  // a named layout needs more chips
+    } catch (const RequestError&) {  // a named layout needs more chips
     }
   };
-  const auto is_better_on_smaller = [&](int chips) {
-    System smaller = slice_for(system, chips);
-    return smaller.domain < slice.domain && is_better_on(std::move(smaller));
-  };
   const auto working = [&] { return fits(plan) ? plan.layouts.front().layout.gpus() : asked.gpus; };
-  if (asked.gpus % slice.domain != 0) is_better_on(slice_for(system, detail::filling_slices(system, asked.gpus)));
-  for (bool found = true; found && working() % slice.domain != 0;) {
-    found = is_better_on_smaller(detail::filling_slices(system, slice.domain - 1));
-    found = is_better_on_smaller(working()) || found;
+  if (asked.gpus % slice.domain != 0) try_slice_of(detail::filling_slices(system, asked.gpus));
+  if (working() < slice.domain) try_slice_of(working());
+  const Processor gpu = Processor::of(system);
+  for (int chips = static_cast<int>(std::bit_floor(static_cast<unsigned>(asked.gpus))); chips > 1 && fits(plan); chips /= 2) {
+    const PricedLayout& best = plan.layouts.front();
+    if (step_work(asked, best.layout.global_batch).min_seconds(chips, gpu.peak(asked.precision)) >= best.time.seconds) break;
+    try_slice_of(chips);
   }
   return {std::move(slice), std::move(plan)};
 }
@@ -166,6 +166,7 @@ TrainingPlan plan_training(const System& system, const TrainingQuestion& asked) 
   check(question, system);
   if (question.model.recommends()) return detail::plan_recommender(question, system);
   TrainingPlan plan = detail::TrainingSearch{question, system}.run();
+  if (plan.layouts.empty() && !std::isinf(question.wanted.most_seconds)) return plan;
   if (plan.layouts.empty() && plan.nearest &&
       (detail::is_single(question, system) || names_one_layout(question))) {  // named: priced even if it does not fit
     const std::optional<PricedLayout> nearest = plan.nearest;
@@ -186,15 +187,15 @@ TrainingPlan plan_training(const System& system, const TrainingQuestion& asked) 
   }
   const std::string why = why_impossible(question.model, detail::stated(question), question.gpus);
   if (!why.empty()) throw RequestError(why);
-  if (names_one_layout(question) && question.dp) {
+  if ((names_one_layout(question) && question.dp) || question.ep.value_or(1) > 1) {
     GroupCosts costs(system, {.ways = question.ways});  // says which ranks the machine cannot join
     (void)layer_times(question.model, detail::stated(question), question.stack, Processor::of(system), costs);
   }
   // the given fields have no fault: mostly replicas outnumber sequences or do not divide the batch
-  const int max = std::min(question.gpus, question.global_batch);
+  const int near = nearest_divisor(question.global_batch, std::min(question.gpus, question.global_batch));
   throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +
                      " sequences and the layers and heads of " + question.model.name + "; take " +
-                     std::to_string(nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
+                     (near != question.gpus ? std::to_string(near) + " GPUs, or " : std::string{}) + "another batch");
 }
 
 namespace {

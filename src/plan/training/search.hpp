@@ -139,7 +139,10 @@ class TrainingSearch {
   [[nodiscard]] long long most_batch() const { return std::llround(std::floor(q_.global_batch * (1 + q_.batch_within))); }
 
   /// While nothing fits, the layout that lacks least memory is wanted, so all are checked; those of fewer GPUs only until one is known.
-  [[nodiscard]] bool wants_nearest() const { return plan_.layouts.empty() && !(part_ == Part::smaller && plan_.nearest); }
+  /// Where a layout must be faster than a known one, none is missed.
+  [[nodiscard]] bool wants_nearest() const {
+    return plan_.layouts.empty() && std::isinf(q_.wanted.most_seconds) && !(part_ == Part::smaller && plan_.nearest);
+  }
   /// Bytes that a layout needs beyond those there are, on the GPU or beside it; at most 0: it fits.
   [[nodiscard]] double lacking(const MemoryUse& use) const { return fabricost::plan::lacking(use, capacity_, host_); }
   [[nodiscard]] bool clearly_above(double bytes) const { return bytes > capacity_ * (1 + 1e-9); }  // beyond rounding

@@ -61,10 +61,42 @@ TEST_CASE("More chips of a pod never make a step longer, also where they fill no
   CHECK(plan_training(load_system("tpu-v5e-pod"), large).layouts.empty());
 }
 
-TEST_CASE("A named layout whose ranks fill no axes of the slice is refused with those that do") {
-  TrainingQuestion q = on_tpu("gpt-oss-20b", 256, 8, 32768);
-  q.tp = 8, q.pp = 1, q.cp = 4, q.ep = 16, q.dp = 8;
-  CHECK_THROWS_WITH(plan_training(load_system("tpu-v4-cube"), q), Catch::Contains("16 ranks fill no two axes") && Catch::Contains("take 2, 32"));
+TEST_CASE("More chips never make a step with experts longer, on slices whose axes they divide or not") {
+  const System pod = load_system("tpu-v7-cube");
+  for (const char* model : {"qwen3-235b-a22b", "mixtral-8x7b"}) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const int chips : {64, 192, 256, 320, 512, 576, 1024, 1536, 2048, 4096}) {
+      CAPTURE(model, chips);
+      TrainingQuestion q = on_tpu(model, chips, 2048, 4096);
+      q.fewer = true;
+      q.top = 1;
+      const TrainingPlan plan = plan_training(pod, q);
+      if (!plan.fits || plan.layouts.empty()) continue;
+      CHECK(plan.layouts.front().time.seconds <= least * (1 + 1e-12));
+      least = plan.layouts.front().time.seconds;
+    }
+  }
+}
+
+TEST_CASE("Every expert size that is a block of a slice is priced, another is refused with those that are") {
+  TrainingQuestion q = on_tpu("kimi-k2", 2048, 2048, 4096);
+  q.tp = 1, q.pp = 1, q.cp = 1, q.dp = 2048;
+  const System pod = load_system("tpu-v7-cube");
+  for (const int ranks : {2, 4, 8, 16, 32, 64, 128}) {
+    CAPTURE(ranks);
+    q.ep = ranks;
+    CHECK(plan_training(pod, q).layouts.front().layout.ep == ranks);
+  }
+  TrainingQuestion other = on_tpu("kimi-k2", 192, 192, 4096);
+  other.tp = 1, other.pp = 1, other.cp = 1, other.ep = 96, other.dp = 192;
+  CHECK(plan_training(pod, other).layouts.front().layout.ep == 96);
+  other.gpus = other.dp.emplace(384), other.global_batch = 384, other.ep = 128;
+  CHECK_NOTHROW(plan_training(pod, other));
+  other.model.experts = 18, other.model.top_k = 2, other.ep = 9, other.gpus = other.dp.emplace(72), other.global_batch = 72;
+  for (const bool named : {true, false}) {
+    if (!named) other.tp.reset(), other.dp.reset();
+    CHECK_THROWS_WITH(plan_training(pod, other), Catch::Contains("9 ranks are no block of") && Catch::Contains("take 8 or"));
+  }
 }
 
 TEST_CASE("Stages on TPUs run in the loop of MaxText, all microbatches before the first backward, and are searched") {

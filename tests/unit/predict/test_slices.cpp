@@ -161,6 +161,24 @@ TEST_CASE("ranks that fill whole axes of a slice use the links of those axes", "
   CHECK(fabric_on(slice, all_gather(24, 1e9), Levels{24}).torus_axes == 0);
 }
 
+TEST_CASE("an exchange runs on parts of axes, in lines, no faster than on whole ones of as many chips and no slower than on longer parts", "[predict]") {
+  const System slice = slice_for(load_system("tpu-v7-cube"), 2048);  // 8 x 16 x 16
+  const auto at = [&](int n) { return fabric_on(slice, {.collective = Collective::all_to_all, .ranks = n}, Levels{n}); };
+  const Fabric part = at(16);
+  CHECK(part.torus_axes == 3);
+  CHECK(part.open_axes == 7);
+  CHECK(part.torus == std::array{2, 2, 4});
+  CHECK(at(128).torus == std::array{8, 16, 0});  // whole axes where there are two
+  CHECK(at(128).open_axes == 0);
+  CHECK(at(24).torus_axes == 0);
+  const auto seconds = [&](const System& on, int n) {
+    return compile(on, AllToAll{.ranks = n}).seconds(64e6);
+  };
+  const System cube = slice_for(load_system("tpu-v7-cube"), 64);  // 4 x 4 x 4, closed
+  CHECK(seconds(cube, 16) <= seconds(slice, 16));
+  for (int n = 4; n <= 64; n *= 2) CHECK(seconds(slice, n) <= seconds(slice, 2 * n));
+}
+
 TEST_CASE("more chips never gather the same bytes faster than the links of one let in", "[predict]") {
   const System v5p = load_system("tpu-v5p-cube");
   for (int chips = 64; chips <= 6144; chips *= 2) {
