@@ -94,7 +94,7 @@ RequestTable<PlanRequest> PlanRequest::fields() {
       asks(&R::recompute_modules, "recompute_modules", "--recompute-modules", "NAME...",
            "Modules to recompute selectively: core_attn, mlp, moe, moe_act,\nmla_up_proj, layernorm, shared_experts; default as the stack"),
       asks(&R::recompute_num_layers, "recompute_num_layers", "--recompute-num-layers", count, any_count, "N",
-           "Layers to recompute in full; default all"),
+           "Layers to recompute in full; default with --recompute full all,\nelse the fewest with which a layout fits"),
       asks(&R::recompute_num_layers_per_stage, "recompute_num_layers_per_stage", "--recompute-num-layers-per-stage", "LIST",
            "Layers of each stage to recompute in full, as 4,3,2,0; fewest:\nas few on each as a layout needs to fit"),
       asks(&R::cpu_offloading_num_layers, "cpu_offloading_num_layers", "--cpu-offloading-num-layers", count, any_count, "N",

@@ -191,6 +191,10 @@ TrainingPlan plan_training(const System& system, const TrainingQuestion& asked) 
     GroupCosts costs(system, {.ways = question.ways});  // says which ranks the machine cannot join
     (void)layer_times(question.model, detail::stated(question), question.stack, Processor::of(system), costs);
   }
+  if (question.recompute_layers && !question.vp && question.stack.runs.recomputes == Recomputes::chunks)
+    throw Refusal("<recompute_num_layers> " + std::to_string(*question.recompute_layers) + ": the program of stack " + question.stack.name +
+                  " recomputes as many layers of each chunk of a stage, and no layout here has so many in all; take another number, leave it "
+                  "out for the fewest that fit, or give <vp> to price it nevertheless");
   // the given fields have no fault: mostly replicas outnumber sequences or do not divide the batch
   const int near = nearest_divisor(question.global_batch, std::min(question.gpus, question.global_batch));
   throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +

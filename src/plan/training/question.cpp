@@ -55,7 +55,7 @@ TrainingQuestion with_open_layout(TrainingQuestion q) {
 
 TrainingQuestion as_named(TrainingQuestion q) {
   const bool recomputes = q.stack.offloads_inputs;  // as it comes (maxtext, configs/base.yml: remat_policy full)
-  if (!q.recompute && q.zero && names_one_layout(q) && !recomputes) q.recompute = Recompute::none;
+  if (!q.recompute && q.zero && names_one_layout(q) && !recomputes && !q.fewest_by_stage) q.recompute = Recompute::none;
   return q;
 }
 

@@ -161,7 +161,7 @@ void TrainingSearch::make_pipelines() {
         l.schedule = schedule;
         l.split = q_.split;
         l.recompute_by_stage = q_.recompute_by_stage;
-        if (!divides_as_given(q_.model, l)) continue;
+        if (!divides_as_given(q_.model, l) || (!q_.vp && !repeats_as_given(q_, l))) continue;
         const bool exposed = q_.overlaps_tokens && schedule_of(l) == PipelineSchedule::one_f_one_b;
         if (vp < 1 || (pp > 1 && (has_idle_chunk(q_.model, l) || exposed))) continue;
         const LongStages usual = long_stages(q_.model, l);

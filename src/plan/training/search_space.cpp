@@ -113,7 +113,13 @@ std::vector<Again> recomputations(const TrainingQuestion& q) {
 }
 
 bool recomputes_fewest(const TrainingQuestion& q) {
-  return !q.recompute && !q.recompute_layers && !names_one_layout(q) && !q.stack.offloads_inputs && q.stack.runs.recomputes != Recomputes::all;
+  return !q.recompute && !q.recompute_layers && !q.stack.offloads_inputs && q.stack.runs.recomputes != Recomputes::all;
+}
+
+bool repeats_as_given(const TrainingQuestion& q, Layout l) {
+  if (!q.recompute_layers || q.stack.runs.recomputes != Recomputes::chunks) return true;
+  l.recompute_layers = std::min(*q.recompute_layers, q.model.layers);
+  return recomputed_of_chunks(q.model, l, recomputed_of_each_chunk(q.model, l)) == l.recompute_layers;
 }
 
 bool offloads_states(const TrainingQuestion& q, const System& system) {

@@ -102,9 +102,12 @@ struct Again {
 };
 [[nodiscard]] std::vector<Again> recomputations(const TrainingQuestion& q);
 
-/// Whether a layout that does not fit without recomputation repeats as few layers as fit. A named layout repeats all, as its program does
-/// by default, and so does one whose layers' inputs go to the host.
+/// Whether a layout that does not fit without recomputation repeats as few layers as fit. One whose layers' inputs go to the host repeats
+/// all, and so does one whose full recomputation is given, as its program does by default.
 [[nodiscard]] bool recomputes_fewest(const TrainingQuestion& q);
+
+/// Whether the stack's program can recompute as many layers as are given with these stages: as many of each chunk, if it repeats so.
+[[nodiscard]] bool repeats_as_given(const TrainingQuestion& q, Layout l);
 
 /// Whether a layout that does not fit keeps states of its optimizer in host memory.
 [[nodiscard]] bool offloads_states(const TrainingQuestion& q, const System& system);

@@ -121,6 +121,21 @@ TEST_CASE("the fewest recomputed layers by stage fit, one fewer on any stage doe
   }
 }
 
+TEST_CASE("a named layout recomputes the fewest layers that fit, too, by stage where asked, whatever it shards") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = question("llama3-70b", 64, 64, 16384);
+  q.tp = 4, q.pp = 8, q.vp = 1, q.dp = 2;
+  const PricedLayout named = plan_training(system, q).layouts.front();
+  CHECK(named.layout.recompute == Recompute::full);
+  CHECK(named.layout.recompute_layers > 0);
+  CHECK(named.layout.recompute_layers < 80);
+  q.zero = 1, q.fewest_by_stage = true;
+  const TrainingPlan by_stage = plan_training(system, q);
+  REQUIRE(by_stage.fits);
+  CHECK(by_stage.layouts.front().layout.recompute_by_stage.size() == 8);
+  CHECK(by_stage.layouts.front().time.seconds <= named.time.seconds);
+}
+
 TEST_CASE("a searched division is never slower than the usual one, and is shorter where the output matrix is long") {
   const System system = load_system("dgx-h100");
   int uneven = 0;

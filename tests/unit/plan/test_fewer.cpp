@@ -185,6 +185,17 @@ TEST_CASE("what is given never makes the best faster: random jobs") {
     const std::vector<std::pair<const char*, std::optional<int> TrainingQuestion::*>> fields{
         {"tp", &TrainingQuestion::tp}, {"pp", &TrainingQuestion::pp}, {"vp", &TrainingQuestion::vp},
         {"cp", &TrainingQuestion::cp}, {"zero", &TrainingQuestion::zero}, {"microbatch", &TrainingQuestion::microbatch}};
+    if (open->layout.recompute == Recompute::full && q.stack.runs.recomputes != Recomputes::all) {
+      for (const int layers : {open->layout.recompute_layers, 1 + random.below(q.model.layers)}) {
+        if (layers == 0) continue;
+        q.recompute = Recompute::full;
+        q.recompute_layers = layers;
+        INFO(layers << " layers recomputed");
+        const std::optional<PricedLayout> given = best();
+        if (layers == open->layout.recompute_layers) CHECK((given && given->time.seconds == Approx(open->time.seconds).epsilon(1e-12)));
+        if (given) CHECK(given->time.seconds >= open->time.seconds * (1 - 1e-12));
+      }
+    }
     for (const auto& [name, field] : fields) {
       q = all;
       q.*field = field == &TrainingQuestion::zero ? random.below(4) : 1 << random.below(5);
