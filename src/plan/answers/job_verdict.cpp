@@ -78,13 +78,23 @@ namespace {
   return out + fmt::format("zero {}", l.zero);
 }
 
+/// " with tp 8 pp 16 given", the ranks of a layout that were; empty without any.
+[[nodiscard]] std::string given_text(const TrainingQuestion& q) {
+  std::string out;
+  for (const auto& [axis, ranks] : {std::pair{"tp", q.tp}, std::pair{"pp", q.pp}, std::pair{"vp", q.vp}, std::pair{"cp", q.cp},
+                                    std::pair{"ep", q.ep}, std::pair{"dp", q.dp}, std::pair{"zero", q.zero}})
+    if (ranks) out += fmt::format(" {} {}", axis, *ranks);
+  return out.empty() ? out : fmt::format(" with{} given", out);
+}
+
 }  // namespace
 
 /// "Best: 19 s a step (12.9 to 28 s) with tp 4 pp 16 vp 8 cp 4 dp 4 zero 1".
 std::string verdict_of(const PlanAnswer& answer) {
   const PlannedLayout& best = answer.layouts.front();
+  const bool named = answer.found && names_one_layout(answer.found->question);
   if (!answer.fits)
-    return fmt::format("Nothing fits: the nearest layout needs {:.1f} GiB{}", best.memory_size.value() / gibibyte,
+    return fmt::format("{} {:.1f} GiB{}", named ? "It does not fit:" : "Nothing fits: the nearest layout needs", best.memory_size.value() / gibibyte,
                        answer.found ? fmt::format(" of a GPU's {:.1f}", Processor::of(answer.found->system).memory / gibibyte) : "");
   const std::string range = fmt::format("({} to {} s)", figure(best.interval.first.value(), 3), figure(best.interval.second.value(), 3));
   const std::string with = fmt::format("with {}{}", ranks_of(best), best.idle_gpus > 0 ? fmt::format(", {} more GPUs idle", best.idle_gpus) : "");
@@ -94,7 +104,7 @@ std::string verdict_of(const PlanAnswer& answer) {
                        figure(answer.sites->step.value()), answer.sites->sites, figure(answer.sites->plain_step.value()), step, range, with,
                        answer.sites->penalty_extrapolated ? "; what such rounds cost in loss is not known" : "");
   const std::optional<PlannedLayout> open = best_of_job(answer);
-  if (!open) return fmt::format("Best: {} s a step {} {}", step, range, with);
+  if (!open) return fmt::format("Best{}: {} s a step {} {}", answer.found ? given_text(answer.found->question) : "", step, range, with);
   const double longer = best.step / open->step - 1;
   constexpr double alike = 0.005;
   if (longer < alike) return fmt::format("{} s a step {}, as fast as the best, {}", step, range, with);

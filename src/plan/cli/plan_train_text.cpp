@@ -172,7 +172,7 @@ void text_of(Page& page, const PlanAnswer& answer) {
   const TrainingQuestion& q = a.question;
   const std::string_view precision = precision_names[static_cast<std::size_t>(q.precision)];
   page.title(verdict_of(answer));
-  page.say("{} on {} {} GPUs, {} a step, {}", q.model.name, q.gpus, a.system.name,
+  page.say("{} on {} {} {}, {} a step, {}", q.model.name, q.gpus, a.system.name, a.system.gpu.generation == Generation::tpu ? "chips" : "GPUs",
            q.model.recommends() ? fmt::format("{} samples", q.global_batch)
                                 : fmt::format("{} sequences of {} tokens", q.global_batch, q.sequence),
            q.precision == Precision::fp8 ? std::string{q.block_scales ? "block-scaled fp8" : "tensorwise fp8"} : std::string{precision});
@@ -192,7 +192,7 @@ void text_of(Page& page, const PlanAnswer& answer) {
   if (const std::string alike = alike_text(a); !alike.empty()) page.say(alike);
   if (const std::string job = job_text(q, a.plan.layouts.front().layout); !job.empty()) page.say(job);
   if (a.question.precision == Precision::fp8 && !Processor::of(a.system).has_fp8_units())
-    page.say("{} has no fp8 units: products run at the bf16 rate.", a.system.gpu.name);
+    page.say("{} has no fp8 units: products run at the bf16 rate, and their casts come on top.", a.system.gpu.name);
   page.line("{} layouts: {} evaluated, {} out of memory, {} pruned", a.plan.evaluated + a.plan.unfit + a.plan.bounded,
             a.plan.evaluated, a.plan.unfit, a.plan.bounded);
   page.line("MFU: every matrix product and all scores over the dense {} peak; causal: the scores that a causal mask leaves.", precision);
