@@ -157,7 +157,7 @@ TEST_CASE("what is given never makes the best faster: random jobs") {
   std::vector<Model> models;
   for (const char* one : {"llama3-8b", "llama3.1-405b", "mixtral-8x7b", "deepseek-v3"}) models.push_back(load_model(one));
   long long compared_with = 0;
-  for (long long i = first_question(); compared_with < questions() / 2; ++i) {
+  for (long long i = first_question(); compared_with < questions() / 4; ++i) {
     support::Random random{support::seed + 104729ULL * static_cast<std::uint64_t>(i)};
     const System& system = random.of(random.one_in(2) ? pods : machines);
     TrainingQuestion q;
