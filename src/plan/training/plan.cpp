@@ -147,9 +147,7 @@ std::pair<System, TrainingPlan> plan_on_slices(const System& system, const Train
     } catch (const RequestError&) {  // a named layout needs more chips
     }
   };
-  const auto working = [&] { return fits(plan) ? plan.layouts.front().layout.gpus() : asked.gpus; };
   if (asked.gpus % slice.domain != 0) try_slice_of(detail::filling_slices(system, asked.gpus));
-  if (working() < slice.domain) try_slice_of(working());
   const Processor gpu = Processor::of(system);
   for (int chips = static_cast<int>(std::bit_floor(static_cast<unsigned>(asked.gpus))); chips > 1 && fits(plan); chips /= 2) {
     const PricedLayout& best = plan.layouts.front();

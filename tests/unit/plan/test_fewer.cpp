@@ -199,6 +199,7 @@ TEST_CASE("what is given never makes the best faster: random jobs") {
     for (const auto& [name, field] : fields) {
       q = all;
       q.*field = field == &TrainingQuestion::zero ? random.below(4) : 1 << random.below(5);
+      if (q.cp && q.sequence / *q.cp < 1024) continue;  // a search leaves out so short parts
       if (const std::optional<PricedLayout> given = best()) {
         INFO(name << " " << *(q.*field));
         ++compared_with;

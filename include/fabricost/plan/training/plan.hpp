@@ -22,7 +22,8 @@ namespace fabricost::plan {
 [[nodiscard]] TrainingPlan plan_training(const System& system, const TrainingQuestion& asked);
 
 /// The same, with the machine as the job sees it: of a pod the slice that holds all of its chips or, where that is no slower, another:
-/// that which fewer of them fill, that of those which work, or one of a power of two chips, as jobs mostly have.
+/// that which fewer of them fill, or one of a power of two chips, as jobs mostly have. Which are tried does not depend on what is found, so
+/// that a request with fewer layouts finds none faster.
 [[nodiscard]] std::pair<System, TrainingPlan> plan_on_slices(const System& system, const TrainingQuestion& asked);
 
 /// Gives the stack of the question the factor with which the layout that it names, all of which it then names, takes so long. The factor is
