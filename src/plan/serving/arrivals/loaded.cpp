@@ -405,6 +405,8 @@ class Numbers {
     out.prefill_workers = pool_ ? prefills_ : ground_.copies * ground_.held(prefill_, {decodes * decode_.gpus, decodes * decode_.places});
     return out;
   }
+  /// The decode workers of such a deployment on one ground.
+  [[nodiscard]] int of(const PricedServing& p) const { return p.replicas / ground_.copies; }
   [[nodiscard]] bool trades() const { return !pool_; }
 
  private:
@@ -504,34 +506,49 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
       last = any.gpus;
     }
     std::stable_sort(front.begin(), front.end(), [&](const PricedServing& a, const PricedServing& b) { return rate_of(a) > rate_of(b); });
+    bool fewer = true;  // of the last that was tried, whether fewer decode workers and more prefill workers may answer more
+    std::size_t first = order.empty() ? 0 : order.front();
+    const auto is_better = [&](const PricedServing& p, double most) {
+      auto one = deploy(p, most);
+      const double next = best * std::sqrt(closer), before = best;
+      const bool keeps = one->keeps(one->at(next).first, next);
+      if (keeps) {
+        while (one->narrow()) continue;
+        best = std::max(best, one->kept());
+        if (std::isfinite(one->broken())) static_cast<void>(one->at(one->broken()));
+      }
+      fewer = one->reads_late();
+      if (!keeps) return false;
+      add(std::move(one));
+      order.push_back(out.size() - 1), open.push_back(false);
+      if (best > before) first = out.size() - 1;
+      return best > before;
+    };
     for (std::size_t i = 0; i < front.size() && std::isfinite(best) && rate_of(front[i]) > best; ++i) {
       const auto same = [&](const PricedServing& other) { return kinds_of(other) == kinds_of(front[i]); };
       if (std::any_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
       const Numbers numbers(question, system, front[i]);
-      for (int low = numbers.trades() ? 1 : numbers.most(), high = numbers.most(); low <= high;) {
-        const int middle = low + (high - low) / 2;
-        bool fewer = true;
-        try {
-          auto one = deploy(numbers.with(middle), rate_of(front[i]));
-          const double next = best * std::sqrt(closer);
-          if (one->keeps(one->at(next).first, next)) {
-            while (one->narrow()) continue;
-            best = std::max(best, one->kept());
-            if (std::isfinite(one->broken())) static_cast<void>(one->at(one->broken()));
-            fewer = one->reads_late();
-            add(std::move(one));
-            order.push_back(out.size() - 1), open.push_back(false);
-          } else {
-            fewer = one->reads_late();
-          }
-        } catch (const RequestError&) {  // too few of one kind for a request
-          break;
+      try {
+        for (int low = numbers.trades() ? 1 : numbers.most(), high = numbers.most(); low <= high;) {
+          const int middle = low + (high - low) / 2;
+          static_cast<void>(is_better(numbers.with(middle), rate_of(front[i])));
+          if (fewer)
+            high = middle - 1;
+          else
+            low = middle + 1;
         }
-        if (fewer)
-          high = middle - 1;
-        else
-          low = middle + 1;
+      } catch (const RequestError&) {  // too few of one kind for a request
       }
+    }
+    if (!order.empty() && std::isfinite(best)) {
+      const PricedServing found = out[first].deployment;
+      const Numbers numbers(question, system, found);
+      for (const int step : {-1, 1})  // who is late near the best is told by few requests
+        try {
+          for (int decodes = numbers.of(found) + step; numbers.trades() && decodes >= 1 && decodes <= numbers.most(); decodes += step)
+            if (!is_better(numbers.with(decodes), best)) break;
+        } catch (const RequestError&) {
+        }
     }
   }
   sort_out(static_cast<std::size_t>(question.top));
