@@ -112,7 +112,7 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
 
 std::string engine_text(const EngineLayout& l) {
   std::string out = fmt::format("tp {} pp {}", l.tp, l.pp);
-  if (l.ep > 1) out += fmt::format(" ep {}", l.ep);
+  if (l.ep > 1 || l.attention_dp > 1) out += fmt::format(" ep {}", l.ep);  // without, every rank of dp holds a part of all experts
   if (l.attention_dp > 1) out += fmt::format(" dp {}", l.attention_dp);
   return out;
 }

@@ -57,7 +57,7 @@ refused("--model", "llama3-405b", "--system", "dgx-a100", "--gpus", 2, "--disagg
 refused("--model", "llama3-70b", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", saying=["--stack trtllm-mtp", "llama3-70b"])
 works("--model", "deepseek-v3", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", "--tp", 8, "--batch", 4)
 # a dense model's replicas are shown
-assert "tp 1 pp 1 dp 8" in works(*SMALL, "--tp", 1, "--pp", 1, "--dp", 8)
+assert "tp 1 pp 1 ep 1 dp 8" in works(*SMALL, "--tp", 1, "--pp", 1, "--dp", 8)
 
 # a trace of a few requests: what was simulated, and no figure of a rate that nobody sent
 with tempfile.TemporaryDirectory() as folder:
