@@ -13,6 +13,7 @@ namespace fabricost::core {
 FABRICOST_BODY std::optional<MoeKernel> parse_moe_kernel(std::string_view text) {
   if (const auto normal = parse_enum<MoeKernel>(std::string{text} + "-normal", moe_kernel_names)) return normal;
   if (const std::string_view own = experts_of_engine(text); !own.empty()) text = own;
+  if (text == "deepep-ll") text = name(MoeKernel::deepep_low_latency);
   return parse_enum<MoeKernel>(text, moe_kernel_names);
 }
 

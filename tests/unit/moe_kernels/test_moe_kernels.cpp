@@ -267,6 +267,7 @@ TEST_CASE("kernels of data/exchanges have the form, the copies and the SMs of an
   CHECK(parse_moe_kernel("NCCL_EP") == parse_moe_kernel("nccl-ep-normal"));
   CHECK(parse_moe_kernel("nccl") == MoeKernel::nccl);
   CHECK(parse_moe_kernel("deepep") == MoeKernel::deepep_normal);
+  CHECK(parse_moe_kernel("deepep-ll") == MoeKernel::deepep_low_latency);
 }
 
 TEST_CASE("skewed routing takes longer than uniform") {
