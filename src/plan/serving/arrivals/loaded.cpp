@@ -490,12 +490,15 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
   if (question.disaggregated && !order.empty() && deployed.front()->limited()) {
     sort_out(1);
     double best = order.empty() ? 0 : deployed[order.front()]->kept();
-    // kinds of workers that read prompts sooner than the mean must, and that fewer GPUs take whole, of 2, 4, 8 or 16, with some idle
-    for (int whole = 1, last = 0; whole <= (question.pool ? 1 : 16); whole *= 2) {
-      any.gpus = question.gpus / whole * whole;
-      if (any.gpus == last || any.gpus < 1) continue;
+    // kinds of workers that read prompts sooner than the mean must, that fewer GPUs take whole, of 2, 4, 8 or 16, with some idle
+    std::vector<int> counts{question.gpus};
+    for (const int whole : {2, 4, 8, 16}) counts.push_back(question.gpus / whole * whole);
+    if (question.pool) counts.resize(1);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      any.gpus = counts[i];
+      if (any.gpus < 1 || std::find(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(i), any.gpus) != counts.begin() + static_cast<std::ptrdiff_t>(i)) continue;
       for (const double share : {0.0, 1.0, 0.5, 0.25}) {
-        if (share == 0 ? last == 0 : question.ttft <= 0) continue;
+        if (share == 0 ? i == 0 : question.ttft <= 0) continue;
         any.ttft = share * question.ttft;
         try {
           for (const PricedServing& p : serving_pareto(system, any)) front.push_back(p);
@@ -503,7 +506,6 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
           break;
         }
       }
-      last = any.gpus;
     }
     std::stable_sort(front.begin(), front.end(), [&](const PricedServing& a, const PricedServing& b) { return rate_of(a) > rate_of(b); });
     bool fewer = true;  // of the last that was tried, whether fewer decode workers and more prefill workers may answer more
@@ -524,7 +526,7 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
       if (best > before) first = out.size() - 1;
       return best > before;
     };
-    for (std::size_t i = 0; i < front.size() && std::isfinite(best) && rate_of(front[i]) > best; ++i) {
+    for (std::size_t i = 0; i < front.size() && std::isfinite(best); ++i) {
       const auto same = [&](const PricedServing& other) { return kinds_of(other) == kinds_of(front[i]); };
       if (std::any_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
       const Numbers numbers(question, system, front[i]);
