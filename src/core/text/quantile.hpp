@@ -29,6 +29,7 @@ namespace fabricost::core {
   return *below + (at - std::floor(at)) * (*std::min_element(below + 1, values.end()) - *below);
 }
 
+/// The same, which leaves them in their order.
 [[nodiscard]] inline double quantile_of(std::vector<double> values, double p) { return quantile_among(values, p); }
 
 /// The median of values in any order, of two in the middle the upper. \pre there are some; they are put into another order
