@@ -30,12 +30,6 @@ void check(const ServingQuestion& q, const System& system) {
 
 namespace fabricost::plan::detail {
 
-double rounded(double value) {
-  int exponent = 0;
-  const double digits = std::frexp(value, &exponent);
-  return std::ldexp(std::round(std::ldexp(digits, 32)), exponent - 32);
-}
-
 bool better(const PricedServing& a, const PricedServing& b) {
   const auto of_a = figures_of(a), of_b = figures_of(b);
   return of_a != of_b ? of_a < of_b : in_order(a.engine.ep, a.prefill.ep) < in_order(b.engine.ep, b.prefill.ep);

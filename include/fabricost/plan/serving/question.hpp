@@ -8,6 +8,8 @@
 #include <fabricost/plan/serving/serving.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -105,8 +107,11 @@ void check(const ServingQuestion& q, const System& system);
 
 namespace detail {
 
-/// A value without its last 20 bits, which differ between machines, for comparing ranks.
-[[nodiscard]] double rounded(double value);
+/// A value rounded to 32 significant bits, for comparing ranks: the others differ between machines.
+[[nodiscard]] inline double rounded(double value) {
+  constexpr std::uint64_t half = 1ULL << 20U;  // of 53 bits
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(value) + half) & ~(2 * half - 1));
+}
 
 /// All figures by which deployments differ, except how experts are split.
 [[nodiscard]] inline auto figures_of(const PricedServing& p) {

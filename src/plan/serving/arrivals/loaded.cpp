@@ -51,6 +51,31 @@ struct Held {
                                   static_cast<double>(trace.requests.size()))};
 }
 
+/// Counts late requests until limits cannot be kept any more.
+class Lateness {
+ public:
+  Lateness(const ServingQuestion& q, const LoadQuestion& load, std::size_t from, std::size_t count) : q_(q), from_(from) {
+    const auto counted = static_cast<double>(count - from);
+    goodput_ = load.goodput > 0;
+    most_ = goodput_ ? (1 - load.goodput) * counted + 1 : counted - std::floor((counted - 1) * load.percentile / 100) - 1;
+  }
+  /// \param first s to the first token \param rest s of the others, and their number
+  void add(std::size_t request, double first, double rest = 0, double further = 0) {
+    if (request < from_) return;
+    const bool late_first = q_.ttft > 0 && first > q_.ttft, late_rest = q_.tpot > 0 && further > 0 && rest / further > q_.tpot;
+    first_ += late_first ? 1 : 0;
+    rest_ += late_rest ? 1 : 0;
+    any_ += late_first || late_rest ? 1 : 0;
+  }
+  [[nodiscard]] bool broken() const { return goodput_ ? any_ > most_ : std::max(first_, rest_) > most_; }
+
+ private:
+  const ServingQuestion& q_;
+  std::size_t from_;
+  bool goodput_ = false;
+  double most_ = 0, first_ = 0, rest_ = 0, any_ = 0;
+};
+
 /// The engine that answers.
 [[nodiscard]] Engine engine_of(const ServingQuestion& q, const PricedServing& p, ServingMachine& machine) {
   return Engine{q.model, p.engine, q.format, machine}.sharing(p.apart ? 0 : q.common());
@@ -98,12 +123,14 @@ class Deployed {
   }
 
   /// \param rate requests per second of all engines; of a trace, its own times this over its rate
-  [[nodiscard]] std::pair<LoadFigures, Simulated> at(double rate) {
+  /// \param judged what comes after limits are known to be broken is left out
+  [[nodiscard]] std::pair<LoadFigures, Simulated> at(double rate, bool judged = false) {
+    judged_ = judged && limited();
     RequestLoad load = load_.trace ? faster(*load_.trace, rate / load_.trace->rate) : drawn(rate);
     Simulated served = simulated(load);
     LoadFigures figures = figures_of(load, served, load_.percentile, q_.ttft, q_.tpot);
     // those in flight come and go `turnovers` times, half of them before what counts, as in a service that has run for long
-    while (!load_.trace && load_.drawn.turns == 1 && within(figures)) {
+    while (!load_.trace && load_.drawn.turns == 1 && !broken_early_ && within(figures)) {
       const double in_flight = rate / share_ * figures.e2e.mean, all = std::floor(std::min(turnovers * in_flight, most_steady));
       const double drawn_already = static_cast<double>(load.requests.size());
       const auto before = static_cast<std::size_t>(all / 2);
@@ -122,6 +149,12 @@ class Deployed {
     return {figures, std::move(served)};
   }
 
+  /// What is seen at a rate if limits are kept.
+  [[nodiscard]] std::optional<LoadFigures> kept_at(double rate) {
+    const LoadFigures f = at(rate, true).first;
+    return !broken_early_ && keeps(f, rate) ? std::optional{f} : std::nullopt;
+  }
+
   /// Whether, where prompts were read apart in the last simulation, prefill workers made more requests late than decode workers did.
   [[nodiscard]] bool reads_late() const { return late_.reading > late_.decoding; }
 
@@ -133,6 +166,7 @@ class Deployed {
   }
 
   [[nodiscard]] double measured_saturation() {
+    judged_ = false;
     const double held = std::min(scheduler_.sequences, held_of(load_, q_, p_.apart).fit(scheduler_.cache)) * scheduler_.replicas * engines_;
     const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
     const auto many = [&](double rate) { return drawn(rate, count, static_cast<int>(std::min<double>(held, count)), usual_variation); };
@@ -190,17 +224,17 @@ class Deployed {
     }
     if (load_.trace && !tried_at_once_) {
       tried_at_once_ = true;
-      const LoadFigures f = at(std::numeric_limits<double>::infinity()).first;
-      if (within(f)) kept_ = std::numeric_limits<double>::infinity(), answered_ = f.rate;
+      const auto f = kept_at(std::numeric_limits<double>::infinity());
+      if (f) kept_ = std::numeric_limits<double>::infinity(), answered_ = f->rate;
       return true;
     }
     const double rate = in_four_digits(kept_ <= 0              ? std::isinf(broken_) ? start_ : broken_ / 2
                                        : std::isinf(broken_) ? 2 * kept_
                                                              : std::sqrt(kept_ * broken_));
     const bool known = !limited() && saturation_ && rate <= *saturation_;
-    const LoadFigures f = known ? LoadFigures{} : at(rate).first;
-    if (known || keeps(f, rate))
-      kept_ = rate, answered_ = known ? rate : f.rate;
+    const std::optional<LoadFigures> f = known ? std::nullopt : kept_at(rate);
+    if (known || f)
+      kept_ = rate, answered_ = known ? rate : f->rate;
     else
       broken_ = rate;
     return true;
@@ -300,15 +334,36 @@ class Deployed {
   }
 
   [[nodiscard]] Simulated simulated(const RequestLoad& load) {
-    return prefill_ ? apart(load) : simulate(times_, scheduler_, engines_, load);
+    broken_early_ = false;
+    Lateness late(q_, load_, first_counted(load), load.requests.size());
+    if (prefill_) return apart(load, late);
+    return simulate(times_, scheduler_, engines_, load, EngineRole::both, 0, judging([&](std::size_t i, const Served& one) {
+      late.add(i, one.first - one.arrived, one.last - one.first, load.requests[i].answer - 1);
+      return late.broken();
+    }));
+  }
+
+  /// Asks `broken` of each answered request, if the limits alone are asked for.
+  template <class Broken>
+  [[nodiscard]] EnoughKnown judging(Broken broken) {
+    if (!judged_) return {};
+    return [this, broken](std::size_t i, const Served& one) { return broken_early_ = broken(i, one); };
   }
 
   /// Prompts on some engines, answers on others.
-  [[nodiscard]] Simulated apart(const RequestLoad& load) {
+  [[nodiscard]] Simulated apart(const RequestLoad& load, Lateness& late) {
     late_ = {};
     Scheduler reads = prefill_scheduler_;
     reads.drafts = 0;
-    Simulated first = simulate(*prefill_times_, reads, prefills_, load, EngineRole::prefill);
+    Lateness of_reading = late;
+    Simulated first = simulate(*prefill_times_, reads, prefills_, load, EngineRole::prefill, 0, judging([&](std::size_t i, const Served& one) {
+      of_reading.add(i, one.first - one.arrived);
+      return of_reading.broken();
+    }));
+    if (broken_early_) {
+      late_.reading = 1;
+      return first;
+    }
     const std::size_t count = load.requests.size();
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -331,7 +386,11 @@ class Deployed {
               [&](std::size_t a, std::size_t b) { return in_order(handed.requests[a].at, a) < in_order(handed.requests[b].at, b); });
     RequestLoad sorted;
     for (const std::size_t k : place) sorted.requests.push_back(handed.requests[k]);
-    Simulated out = simulate(times_, scheduler_, engines_, sorted, EngineRole::decode);
+    Simulated out = simulate(times_, scheduler_, engines_, sorted, EngineRole::decode, 0, judging([&](std::size_t k, const Served& one) {
+      const std::size_t i = order[place[k]];
+      late.add(i, one.started - first.requests[i].arrived, one.last - one.started, load.requests[i].answer - 1);
+      return late.broken();
+    }));
     std::vector<Served> all(count);
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t i = order[place[k]];
@@ -370,6 +429,7 @@ class Deployed {
   double kept_ = 0, broken_ = std::numeric_limits<double>::infinity();  ///< requests per second
   double answered_ = 0;
   bool tried_at_once_ = false;
+  bool judged_ = false, broken_early_ = false;  ///< of the last simulation: whether it ends when limits are broken, and has done so
   struct {
     long long reading = 0, decoding = 0;  ///< requests whose cache comes too late already, and those that are late after it
   } late_{};
@@ -513,11 +573,11 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
     const auto is_better = [&](const PricedServing& p, double most) {
       auto one = deploy(p, most);
       const double next = best * std::sqrt(closer), before = best;
-      const bool keeps = one->keeps(one->at(next).first, next);
+      const bool keeps = one->kept_at(next).has_value();
       if (keeps) {
         while (one->narrow()) continue;
         best = std::max(best, one->kept());
-        if (std::isfinite(one->broken())) static_cast<void>(one->at(one->broken()));
+        if (std::isfinite(one->broken())) static_cast<void>(one->kept_at(one->broken()));
       }
       fewer = one->reads_late();
       if (!keeps) return false;

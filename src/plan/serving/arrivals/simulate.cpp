@@ -4,6 +4,7 @@
 #include "text/quantile.hpp"
 
 #include <fabricost/error.hpp>
+#include <fabricost/in_order.hpp>
 #include <fabricost/plan/serving/arrivals/simulate.hpp>
 #include <fabricost/progress.hpp>
 
@@ -22,7 +23,6 @@ namespace fabricost::plan {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr long long no_end = std::numeric_limits<long long>::max();
 
 /// What is left of a request.
 struct Left {
@@ -47,13 +47,17 @@ struct Running {
   int request = 0;
   long long ends = 0;  ///< the replica's count of decode steps after which it is answered
   long long began = 0;
+  long long place = 0;  ///< in the order in which sequences began
   double own = 0;
 };
+
+/// Orders a heap whose first sequence ends first.
+[[nodiscard]] bool ends_later(const Running& a, const Running& b) { return in_order(a.ends, a.place) > in_order(b.ends, b.place); }
 
 struct Replica {
   std::deque<int> waiting;
   std::vector<Reading> reading;
-  std::vector<Running> running;
+  std::vector<Running> running;  ///< a heap of `ends_later`
   BlockCache blocks;
   std::vector<UsedBlocks> behind;  ///< of tiers of its own
   std::vector<double> links;       ///< s, when the link to each tier is free
@@ -61,7 +65,8 @@ struct Replica {
   double own = 0;                  ///< tokens that requests hold, without blocks
   double context = 0;              ///< tokens of all running sequences
   double growth = 0;               ///< of them in a step
-  long long count = 0, next_end = 0;
+  long long count = 0;  ///< decode steps
+  long long begun = 0;  ///< sequences
   [[nodiscard]] std::size_t unanswered() const { return waiting.size() + reading.size() + running.size(); }
   [[nodiscard]] bool busy() const { return !reading.empty() || !running.empty(); }
 };
@@ -95,8 +100,9 @@ struct Replica {
 
 class Service {
  public:
-  Service(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load, EngineRole role, int clients)
-      : times_(times), s_(scheduler), load_(load), role_(role), clients_(clients), left_(load.requests.size()) {
+  Service(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load, EngineRole role, int clients,
+          const EnoughKnown& enough)
+      : times_(times), s_(scheduler), load_(load), role_(role), clients_(clients), enough_(enough), left_(load.requests.size()) {
     engines_.resize(static_cast<std::size_t>(engines));
     Replica empty;
     empty.behind.resize(scheduler.behind.size());
@@ -110,7 +116,7 @@ class Service {
   [[nodiscard]] Simulated run() {
     const auto all = static_cast<int>(load_.requests.size());
     const int sent = clients_ == 0 ? all : std::min(all, clients_ * static_cast<int>(engines_.size()));
-    while (true) {
+    while (!known_) {
       core::ask_to_go_on();
       const double drawn = next_ >= sent ? never : clients_ > 0 ? 0 : request(next_).at, at = std::min(drawn, due());
       advance(at);
@@ -220,7 +226,7 @@ class Service {
   void advance(double until) {
     if (waiting_turns_ == 0 || engines_.size() == 1) {
       for (EngineState& engine : engines_)
-        while (engine.now <= std::min(until, due()) && !engine.idle() && step(engine, std::min(until, due()))) continue;
+        while (!known_ && engine.now <= std::min(until, due()) && !engine.idle() && step(engine, std::min(until, due()))) continue;
       return;
     }
     const auto first = [&] {
@@ -229,7 +235,7 @@ class Service {
         if (one.now < std::min(until, due()) && !one.idle() && (out == nullptr || one.now < out->now)) out = &one;
       return out;
     };
-    for (EngineState* engine = first(); engine != nullptr; engine = first()) step(*engine, std::min(until, due()));
+    for (EngineState* engine = first(); engine != nullptr && !known_; engine = first()) step(*engine, std::min(until, due()));
   }
 
   /// \return false: it waits until then for a prefix
@@ -323,7 +329,7 @@ class Service {
     double longest = 0;
     for (const Replica& r : engine.replicas) {
       if (r.running.empty()) continue;
-      out = std::min(out, r.next_end - r.count);
+      out = std::min(out, r.running.front().ends - r.count);
       if (std::isfinite(s_.cache)) out = std::min(out, static_cast<long long>((s_.cache - used(r)) / r.growth));
     }
     if (out <= 1 || until == never) return std::max(1LL, out);
@@ -426,10 +432,10 @@ class Service {
 
   void run(Replica& r, int i, double own) {
     const Left& l = left(i);
-    r.running.push_back({.request = i, .ends = r.count + l.steps, .began = r.count, .own = own});
+    r.running.push_back({.request = i, .ends = r.count + l.steps, .began = r.count, .place = r.begun++, .own = own});
+    std::push_heap(r.running.begin(), r.running.end(), ends_later);
     r.context += read_of(request(i), l);
     r.growth += l.each;
-    r.next_end = r.running.size() == 1 ? r.running.back().ends : std::min(r.next_end, r.running.back().ends);
   }
 
   void release(Replica& r, int i, double own) {
@@ -450,15 +456,17 @@ class Service {
       queue(r, one.request, true);
       return release(r, one.request, one.own);
     }
-    const Running one = r.running.back();
+    const auto last = std::max_element(r.running.begin(), r.running.end(), [](const Running& a, const Running& b) { return a.place < b.place; });
+    const Running one = *last;
+    *last = r.running.back();
     r.running.pop_back();
+    std::make_heap(r.running.begin(), r.running.end(), ends_later);
     Left& l = left(one.request);
     const double grown = leave(r, one);
     l.answered += grown;
     l.steps -= static_cast<int>(r.count - one.began);
     queue(r, one.request, true);
     release(r, one.request, one.own + grown);
-    find_next_end(r);
   }
 
   /// Takes a sequence out of the sums of its replica. \return the tokens it has answered since it began
@@ -468,11 +476,6 @@ class Service {
     r.context -= read_of(request(one.request), l) + grown;
     r.growth -= l.each;
     return grown;
-  }
-
-  static void find_next_end(Replica& r) {
-    r.next_end = no_end;
-    for (const Running& one : r.running) r.next_end = std::min(r.next_end, one.ends);
   }
 
   void finish(EngineState& engine, Replica& r, long long steps, double seconds) {
@@ -485,22 +488,12 @@ class Service {
       r.context += static_cast<double>(steps) * r.growth;
       r.own += static_cast<double>(steps) * r.growth;
     }
-    if (!r.running.empty() && r.count >= r.next_end) {
-      std::size_t kept = 0;
-      long long next_end = no_end;
-      for (std::size_t k = 0; k < r.running.size(); ++k) {
-        const Running one = r.running[k];
-        if (one.ends > r.count) {
-          r.running[kept++] = one;
-          next_end = std::min(next_end, one.ends);
-          continue;
-        }
-        const double grown = leave(r, one);
-        answered(engine, r, one.request, one.own + grown);
-      }
-      r.running.resize(kept);
-      r.next_end = next_end;
-      if (r.unanswered() == 0) r.own = r.context = r.growth = 0;
+    while (!r.running.empty() && r.running.front().ends <= r.count) {
+      std::pop_heap(r.running.begin(), r.running.end(), ends_later);
+      const Running one = r.running.back();
+      r.running.pop_back();
+      const double grown = leave(r, one);
+      answered(engine, r, one.request, one.own + grown);
     }
     if (r.reading.empty()) return;
     std::size_t kept = 0;
@@ -538,6 +531,7 @@ class Service {
     Served& at = times_of(i);
     if (role_ == EngineRole::decode) at.first = at.arrived;
     at.last = role_ == EngineRole::decode ? engine.now : s_.first + engine.now + left(i).trail;
+    if (enough_ && enough_(static_cast<std::size_t>(i), at)) known_ = true;
     left(i).done = at.last + (request(i).answer - 1) * s_.elsewhere;
     if (const int turn = left(i).next; turn >= 0) {
       turns_.emplace(left(i).done, turn);
@@ -560,6 +554,8 @@ class Service {
   const RequestLoad& load_;
   EngineRole role_;
   int clients_, next_ = 0;
+  const EnoughKnown& enough_;
+  bool known_ = false;  ///< enough
   std::vector<EngineState> engines_;
   std::vector<Left> left_;
   std::vector<PromptPart> parts_;
@@ -582,14 +578,19 @@ class Service {
 
 }  // namespace
 
-Simulated simulate(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load, EngineRole role, int clients) {
-  return Service(times, scheduler, engines, load, role, clients).run();
+Simulated simulate(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load, EngineRole role, int clients,
+                   const EnoughKnown& enough) {
+  return Service(times, scheduler, engines, load, role, clients, enough).run();
+}
+
+std::size_t first_counted(const RequestLoad& load) {
+  return load.trace ? 0 : std::max(load.warm_up, static_cast<std::size_t>(warm_up * static_cast<double>(load.requests.size())));
 }
 
 LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double percentile, double ttft, double tpot) {
   LoadFigures out;
   const std::vector<Served>& all = served.requests;
-  const auto from = load.trace ? 0 : std::max(load.warm_up, static_cast<std::size_t>(warm_up * static_cast<double>(all.size())));
+  const std::size_t from = first_counted(load);
   std::vector<double> first, token, whole;
   double kept = 0, begin = all[from].arrived, end = load.trace ? begin : served.end;
   if (end <= begin)  // of a trace, and of a closed loop

@@ -17,6 +17,7 @@
 #include <fabricost/plan/serving/arrivals/step_times.hpp>
 
 #include <array>
+#include <functional>
 #include <limits>
 #include <string_view>
 #include <vector>
@@ -74,10 +75,13 @@ struct Simulated {
   long long preempted = 0, steps = 0;
 };
 
+/// Asked of each request that is answered whether enough is known; then the others are left unanswered.
+using EnoughKnown = std::function<bool(std::size_t request, const Served& times)>;
+
 /// Serves requests on `engines` equal engines until all are answered.
 /// \param clients requests at an engine at any time, each sent when another is answered; 0: requests have times of their own
 [[nodiscard]] Simulated simulate(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load,
-                                 EngineRole role = EngineRole::both, int clients = 0);
+                                 EngineRole role = EngineRole::both, int clients = 0, const EnoughKnown& enough = {});
 
 /// A sample's mean and percentiles.
 struct Percentiles {
@@ -97,6 +101,8 @@ struct LoadFigures {
 };
 
 inline constexpr double warm_up = 0.1;
+/// The first request that counts.
+[[nodiscard]] std::size_t first_counted(const RequestLoad& load);
 
 /// \param percentile 0 to 100 \param ttft, tpot limits, s; 0: none
 [[nodiscard]] LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double percentile, double ttft, double tpot);

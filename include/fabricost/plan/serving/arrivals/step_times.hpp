@@ -31,11 +31,14 @@ class LazyCurve {
   LazyCurve(std::function<double(double)> of, double exact, double points) : of_(std::move(of)), exact_(exact), points_(points) {}
   [[nodiscard]] double operator()(double x) {
     if (x <= exact_) return at(static_cast<std::size_t>(std::max(1.0, x)), [&] { return std::max(1.0, std::floor(x)); }).value;
-    const double low = std::floor(std::log2(x / exact_) * points_);
-    const auto i = static_cast<std::size_t>(exact_ + low);
-    const Point from = at(i, [&] { return exact_ * std::exp2(low / points_); });
-    const Point to = at(i + 1, [&] { return exact_ * std::exp2((low + 1) / points_); });
-    return from.value + (x - from.x) / (to.x - from.x) * (to.value - from.value);
+    if (!(x >= from_.x && x < to_.x)) {  // else as the last time
+      const double low = std::floor(std::log2(x / exact_) * points_);
+      const auto i = static_cast<std::size_t>(exact_ + low);
+      from_ = at(i, [&] { return exact_ * std::exp2(low / points_); });
+      to_ = at(i + 1, [&] { return exact_ * std::exp2((low + 1) / points_); });
+      slope_ = (to_.value - from_.value) / (to_.x - from_.x);
+    }
+    return from_.value + (x - from_.x) * slope_;
   }
 
  private:
@@ -55,6 +58,8 @@ class LazyCurve {
   std::function<double(double)> of_;
   double exact_, points_;
   std::vector<Point> known_{};
+  Point from_{}, to_{};  ///< between which the last value lay
+  double slope_ = 0;
 };
 
 class StepTimes {
