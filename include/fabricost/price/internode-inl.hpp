@@ -249,7 +249,8 @@ FABRICOST_BODY Line price_tree(const Schedule& schedule, const Fabric& fabric, c
 }
 
 FABRICOST_BODY double rack_step_factor(double g, const ScaleUpForm& form) {
-  return g > server_ranks ? std::pow(g / server_ranks, form.rack_floor_power) : 1;
+  constexpr double most_measured = 72;  // ranks of the largest domain that handed an NVLSTree to a network
+  return g > server_ranks ? std::pow(std::min(g, most_measured) / server_ranks, form.rack_floor_power) : 1;
 }
 
 FABRICOST_BODY double nvls_tree_kernels(const Fabric& fabric) {

@@ -89,7 +89,8 @@ struct Crossing {
 /// 8 B200s a node reach 340, 193 and 193 GB/s of 342, 192 and 192 on 2, 4 and 8 nodes of two sites.
 [[nodiscard]] double tree_kernels(const Fabric& fabric);
 
-/// A step among racks over one among servers of 8: it waits for the chunks of g/8 times as many GPUs, which come at the same rate.
+/// A step among racks over one among servers of 8: it waits for the chunks of more GPUs. Domains of more than 72 were never measured between
+/// two of them, and count as 72.
 [[nodiscard]] double rack_step_factor(double g, const ScaleUpForm& form);
 
 /// Bytes per second of S that the kernels of an NVLSTree carry. The tuner's rates beyond two domains are those of the NICs.

@@ -225,6 +225,7 @@ TEST_CASE("in-switch trees of racks pay more for their floor and for each step",
   const double rack = priced(Algorithm::nvls_tree, Collective::all_reduce, cluster(72, 2), c)(0);
   const double more = std::pow(9, c.scale_up.form.rack_floor_power);
   CHECK(rack - server == Approx((more - 1) * (c.transport.nvls_floor + 2 * c.transport.form.nvls_start * c.transport.nvls_step)));
+  CHECK(priced(Algorithm::nvls_tree, Collective::all_reduce, cluster(288, 2), c)(0) == Approx(rack));  // none so large was measured
 }
 
 TEST_CASE("the devices that channels ride bound what a rack sends, and a device alone carries a tree's children and parent", "[price]") {
