@@ -131,10 +131,18 @@ std::vector<PricedServing> ServingSearch::pareto() {
   const std::vector<Engine> engines = all_engines(q_.sizes());
   if (q_.disaggregated) {
     std::vector<PrefillGround> grounds = prefill_grounds();
-    for (const Engine& decode : engines)
+    std::vector<std::pair<double, const Engine*>> order;  // those that answer most first, so that few of the others are looked at
+    for (const Engine& decode : engines) {
+      const double room = std::floor(room_of(decode));
+      order.emplace_back(-room / (step_of(decode, room).per_token * decode.layout().gpus()), &decode);
+    }
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [most, engine] : order) {
+      const Engine& decode = *engine;
       apart(
           decode, beside(decode, grounds), [&](double all, double user) { return front.lacks(rounded(all), rounded(user)); },
           [&](const PricedServing& p) { front.add(p); });
+    }
     return front.rows();
   }
   each_deployment(engines, [&](const Deployment& d) {
