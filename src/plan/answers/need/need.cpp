@@ -256,7 +256,7 @@ template <class Plan, class Ask>
   out.limit = q.goal.limit;
   const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.parameter == DesignParameter::domain ||
                      q.unknown.parameter == DesignParameter::nic_count || !q.unknown.values.empty();
-  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.unit, q.edge_alone, q.above, ask};
+  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.unit, q.least_alone, q.edge_alone, q.above, ask};
   const auto ask_for_all = [&] { search.ask_at(q.values, true); };  // all of them: it need not be monotone
   if (q.goal.against == Against::least) ask_for_all();
   out.reason = take_reference(q, search, ask);

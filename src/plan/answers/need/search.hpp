@@ -42,12 +42,15 @@ template <class Plan, class Ask>
 class Search {
  public:
   /// \param most the largest value is wanted, not the least \param refine between values of the grid \param unit multiples of it are asked
-  /// for between counts of the grid \param edge_alone of what is tried only the edge is wanted \param above no value below it can hold
-  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, double unit, bool edge_alone, double above, Ask ask)
+  /// for between counts of the grid \param least_alone of values beyond the edge nothing is asked \param edge_alone of what is tried only the
+  /// edge is wanted \param above no value below it can hold
+  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, double unit, bool least_alone, bool edge_alone, double above,
+         Ask ask)
       : unknown_(unknown),
         goal_(goal),
         most_(most),
         refine_(refine),
+        least_alone_(least_alone),
         edge_alone_(edge_alone),
         unit_(unit),
         above_(above),
@@ -119,7 +122,7 @@ class Search {
     return holding;
   }
   /// Whether a count holds depends on its divisors: seven counts, evenly spaced, are all tried, and then again seven between the best that
-  /// holds and the next, until they are 1 % apart.
+  /// holds and the next, until they are 1 % apart. Where nothing is asked beyond the edge they are tried from the best on, until one holds.
   double between_whole(double fails, double holding, End end) {
     constexpr int parts = 8;
     const double toward = most_ ? 1 : -1;
@@ -129,9 +132,14 @@ class Search {
       for (double at = from + toward * step; better(fails, at); at += toward * step) counts.push_back(at);
       if (edge_alone_)
         for (const double count : counts) static_cast<void>(at(count));  // the largest first: those above its GPUs in use need no search
-      else
+      else if (!least_alone_)
         ask_at(counts);
-      const auto best = std::find_if(counts.rbegin(), counts.rend(), [&](double count) { return holds(count, end); });
+      constexpr std::ptrdiff_t side_by_side = 2;
+      const auto best = std::find_if(counts.rbegin(), counts.rend(), [&](double count) {
+        const auto next = std::find(counts.begin(), counts.end(), count) + 1;
+        if (!all_.contains(count)) ask_at({next - std::min(side_by_side, next - counts.begin()), next});
+        return holds(count, end);
+      });
       if (best != counts.rend()) holding = *best;
       if (better(fails, holding + toward * step)) fails = holding + toward * step;
       if (step <= unit_ || step <= 0.01 * holding) return holding;
@@ -140,7 +148,7 @@ class Search {
 
   const varied::Varied& unknown_;
   const Goal& goal_;
-  bool most_, refine_, edge_alone_;
+  bool most_, refine_, least_alone_, edge_alone_;
   double unit_, above_;
   Ask ask_;
   std::map<double, At<Plan>> all_;
