@@ -436,6 +436,22 @@ TEST_CASE("a full cache takes places away and answers all the same") {
   for (const Served& one : s.requests) CHECK(one.last > 0);
 }
 
+TEST_CASE("a simulation that is ended early has answered what the whole one answers, and no more than was asked for") {
+  StepTimes times = engine();
+  for (const int engines : {1, 3}) {
+    const RequestLoad load = drawn_load({.rate = 20, .isl = 300, .osl = 100, .variation = 0.5, .count = 500});
+    const Simulated whole = simulate(times, {.cache = 5000}, engines, load);
+    std::size_t answers = 0;
+    const auto enough = [&](std::size_t, const Served&) { return ++answers >= 50; };
+    const Simulated part = simulate(times, {.cache = 5000}, engines, load, EngineRole::both, 0, enough);
+    CHECK(part.steps < whole.steps / 2);
+    CHECK(answers >= 50);
+    CHECK(answers < 100);
+    for (std::size_t i = 0; i < part.requests.size(); ++i)
+      if (part.requests[i].last > 0) CHECK(part.requests[i].last == whole.requests[i].last);
+  }
+}
+
 TEST_CASE("ten thousand requests are drawn and served in 50 ms of a processor") {
   StepTimes times = engine();
   const std::clock_t begin = std::clock();
