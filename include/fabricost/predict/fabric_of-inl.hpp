@@ -128,10 +128,10 @@ FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, bool e
     const std::size_t reach = pcie_reach(f);
     // the constants of a measured machine know its board better
     if (constants.basis != Basis::calibrated) {
-      // of an exchange (n-1)/n S leave a GPU, s (n-s)/n S a link that s GPUs share
-      const double s = tier.shared_by;
-      if (s > 1 && n > s) f.inner_exchanges = std::min(1.0, (n - 1) / (s * (n - s)));
       f.pcie_carried = tier.carried[reach].value();
+      // of an exchange (n-1)/n S leave a GPU, s (n-s)/n S a link that s GPUs share; a board's own rates were measured with that
+      const double s = tier.shared_by;
+      if (s > 1 && n > s && !(f.pcie_carried > 0)) f.inner_exchanges = std::min(1.0, (n - 1) / (s * (n - s)));
       f.pcie_exchanged = reach == 1 ? 0 : tier.carried[reach == 0 ? 3 : 4].value();
     }
     if (reach == 2 && f.cpu == Cpu::amd) f.planned_per_gpu = std::min(f.planned_per_gpu, constants.pcie.form.planned_sockets);

@@ -70,6 +70,24 @@ Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& libr
 
 bool by_hand(const SpecNode& value) { return value.mark.file && value.mark.file->name.starts_with(override_mark); }
 
+/// A tier's keys without the values given by hand: what they replaced, or nothing.
+SpecNode without_hand(SpecNode node) {
+  std::erase_if(node.entries, [](const SpecNode::Entry& entry) {
+    return by_hand(entry.value) && (entry.value.replaced == nullptr || entry.value.replaced->kind == SpecNode::Kind::null);
+  });
+  for (SpecNode::Entry& entry : node.entries)
+    if (by_hand(entry.value)) entry.value = SpecNode{*entry.value.replaced};
+  return node;
+}
+
+/// Whether a value given by hand is the one that the tier had: a rate as far as it is printed, others as they are written.
+bool restates(const SpecNode::Entry& entry, const Tier& now, const std::optional<Tier>& before) {
+  if (entry.key == "bandwidth") return before && is_same_as_printed(now.bandwidth.value.value(), before->bandwidth.value.value());
+  if (entry.key == "latency") return before && is_same_as_printed(now.latency.value.value(), before->latency.value.value());
+  const auto text = [](const SpecNode& node) { return node.find("value") != nullptr ? node.find("value")->text : node.text; };
+  return entry.value.replaced != nullptr && !text(entry.value).empty() && text(entry.value) == text(*entry.value.replaced);
+}
+
 bool is_of_network(const SpecNode& tier) {
   const SpecNode* role = tier.find("role");
   return role != nullptr && role->text == name(TierRole::network);
@@ -224,7 +242,13 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
                             fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
                             "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree, or turn both: --set design.domain=N"));
       refuse_without_effect(node, tier, fmt::format("tiers[{}]", i), faults);
+      std::optional<Tier> before;
+      if (std::any_of(node.entries.begin(), node.entries.end(), [](const SpecNode::Entry& entry) { return by_hand(entry.value); })) {
+        Faults earlier;
+        before = read_tier(without_hand(node), fmt::format("tiers[{}]", i), is_below, library, earlier);
+      }
       for (const SpecNode::Entry& entry : node.entries) {
+        if (by_hand(entry.value) && restates(entry, tier, before)) continue;
         const bool carries = std::count(carried_keys.begin(), carried_keys.end(), std::string_view{entry.key}) > 0;
         if (carries && (by_hand(entry.value) || (altered_by_file && entry.value.replaced != nullptr))) altered.board = true;
         if (!by_hand(entry.value) || entry.key == "notes" || entry.key == "source" || entry.key == "confidence") continue;

@@ -5,6 +5,7 @@
 
 #include <fabricost/namespaces.hpp>
 
+#include <cmath>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ namespace fabricost::core {
 
 /// Replaces the file's name in marks and messages: "overrides: nvlink.bandwidth".
 inline constexpr std::string_view override_mark = "overrides: ";
+
+/// Whether two values differ by no more than the digits that answers print.
+inline bool is_same_as_printed(double a, double b) { return std::fabs(a - b) <= 5e-4 * std::fabs(b); }
 
 /// PATH and VALUE of each override. \throws Refusal when there is no '='
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const std::string> overrides);

@@ -131,7 +131,9 @@ std::vector<std::pair<DesignParameter, double>> take_parameters(std::vector<std:
 
 void turn(System& system, const std::vector<std::pair<DesignParameter, double>>& parameters, OverriddenParts& altered) {
   for (const auto& [parameter, value] : parameters) {
+    const bool restated = is_same_as_printed(value, value_of(system, parameter));
     system = with_parameter(std::move(system), parameter, value);
+    if (restated) continue;
     (parameter == DesignParameter::nic_bandwidth || parameter == DesignParameter::nic_count ? altered.outside : altered.inside) = true;
     if (parameter == DesignParameter::domain) altered.outside = true;
   }
