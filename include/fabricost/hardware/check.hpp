@@ -217,8 +217,8 @@ constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Vi
                      " gpus_per_node");
 }
 
-/// Called when a price is not finite: throws for the number of the machine that causes it. \throws
-/// RequestError always
+/// Called when a price is not finite: throws for the number of the machine that causes it.
+/// \throws RequestError always
 [[noreturn]] [[gnu::cold]] [[gnu::noinline]] inline void refuse_price(const System& s) {
   check_parts(s, all_parts);
   throw RequestError(s.name + ": this takes no finite time above zero; its rates or constants lie too far from any machine's");
@@ -228,9 +228,14 @@ constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Vi
 
 /// Checks that every number of a machine lies in its range: counts at least 1, rates and latencies finite and
 /// not negative, shares at most 1, a scale-up tier that joins the domain, constants within the bounds of any
-/// fit. `load_system` calls it, and so does every function that takes a System, for the parts it uses.
+/// fit, and that there are tiers. `load_system` calls it, and so does every function that takes a System, for the parts it uses.
 /// \throws RequestError naming the first field outside its range, with its value and range
-inline void check(const System& system) { check_parts(system, detail::all_parts); }
+inline void check(const System& system) {
+  if (system.tiers.empty())
+    throw RequestError((system.name.empty() ? std::string{"this System"} : system.name) +
+                       ": describes no tiers: nothing says how its GPUs are joined");
+  check_parts(system, detail::all_parts);
+}
 
 }  // namespace fabricost::core
 

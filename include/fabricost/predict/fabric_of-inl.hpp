@@ -330,10 +330,7 @@ FABRICOST_BODY Levels levels_of(const System& system, int ranks, int nodes) {
 }
 
 FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const Levels& levels) {
-  if (system.tiers.empty()) [[unlikely]]
-    throw RequestError((system.name.empty() ? std::string{"this System"} : system.name) +
-                       ": describes no tiers: nothing says how its GPUs are joined");
-  if (system.gpus_per_node < 1 || system.domain < 1) [[unlikely]]
+  if (system.tiers.empty() || system.gpus_per_node < 1 || system.domain < 1) [[unlikely]]
     check(system);
   Fabric f;
   f.generation = system.gpu.generation;
@@ -359,7 +356,10 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
     throw Refusal(system.name + ": has one GPU per domain; use <path=nic>");
   if (f.local() > 1 && scale_up == nullptr && !is_host_copy(op))
     throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node; where PCIe joins them, it is that tier (role: scale_up, kind: host)");
-  if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
+  if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) {
+    check(system);
+    throw RequestError(system.name + ": these GPUs share no link");
+  }
   if (f.domains() > 1) {
     const double reached = detail::describe_nics(f, system, first, pair);
     detail::describe_network(f, system, *nic, reached, f.nics / (devices_of(*nic) * system.nodes_per_domain()));

@@ -9,7 +9,7 @@ Processor Processor::of(const System& system) {
   const Gpu& g = system.gpu;
   Processor out;
   out.peak16 = std::max(g.bf16.value.value(), g.fp16.value.value());
-  if (!(out.peak16 > 0)) throw RequestError(system.name + ": its GPU states no fp16 or bf16 rate; give compute.fp16 in data/gpus");
+  if (!(out.peak16 > 0)) throw RequestError(system.name + ": its GPU states no fp16 or bf16 rate; give gpu.fp16, in a file compute.fp16");
   out.peak8 = std::max(out.peak16, g.fp8.value.value());
   out.peak4 = std::max(out.peak8, g.fp4.value.value());
   out.memory_rate = g.hbm_bandwidth.value.value();

@@ -15,6 +15,7 @@ const Operation some = AllReduce{.bytes = Bytes::from_value(1e6)};
 TEST_CASE("a System without tiers has no price") {
   CHECK_THROWS_WITH(predict(System{}, some), Contains("describes no tiers"));
   CHECK_THROWS_WITH(compile(System{}, some), Contains("describes no tiers"));
+  CHECK_THROWS_WITH(check(System{}), Contains("describes no tiers"));
   System named;
   named.name = "mine";
   CHECK_THROWS_WITH(predict(named, some), Contains("mine: describes no tiers"));
@@ -31,6 +32,13 @@ TEST_CASE("a rate in another unit is refused, whichever link has it") {
       INFO(name(role));
       CHECK_THROWS_WITH(predict(box, across), Contains("10^15"));
     }
+}
+
+TEST_CASE("a link without a rate is named") {
+  System box = systems::hopper_box();
+  for (Tier& tier : box.tiers)
+    if (tier.role == TierRole::scale_up) tier.bandwidth.value = {};
+  CHECK_THROWS_WITH(predict(box, some), Contains("bandwidth is 0"));
 }
 
 TEST_CASE("a size that was not given is asked for, and one of zero is the latency") {
