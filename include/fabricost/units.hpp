@@ -229,16 +229,14 @@ template <class... Powers>
 class Quantity {
  public:
   constexpr Quantity() = default;
-  /// A number says nothing about its unit: GiB(80), 80 * GiB or 80_GiB.
+  // compilers show the line of what was deleted, with its remedy
   template <detail::Number N>
-  Quantity(N) = delete;
-  /// A unit without a count.
+  Quantity(N) = delete;  // name the number's unit: MiB(256), B(n), 80 * GiB or 80_GiB
   template <class Of, class... Scales>
-  Quantity(detail::Unit<Of, Scales...>) = delete;
-  /// Another kind of quantity.
+  Quantity(detail::Unit<Of, Scales...>) = delete;  // a unit without a count: MiB(256)
   template <class... Other>
     requires(!std::same_as<Quantity, Quantity<Other...>> && !detail::OtherScale<Quantity, Quantity<Other...>>)
-  Quantity(Quantity<Other...>) = delete;
+  Quantity(Quantity<Other...>) = delete;  // another kind of quantity: bytes / rate is a time, rate * time are bytes
   /// The same amount in another scale: Bytes{in(memory, GiB)}.
   template <class... Other>
     requires detail::OtherScale<Quantity, Quantity<Other...>>
@@ -327,16 +325,16 @@ template <detail::Number N, class... B>
 /// Different kinds of quantities are neither added nor compared.
 template <class... A, class... B>
   requires(!std::same_as<Quantity<A...>, Quantity<B...>>)
-void operator+(Quantity<A...>, Quantity<B...>) = delete;
+void operator+(Quantity<A...>, Quantity<B...>) = delete;  // different kinds: bring both to one, as bytes / rate is a time
 template <class... A, class... B>
   requires(!std::same_as<Quantity<A...>, Quantity<B...>>)
-void operator-(Quantity<A...>, Quantity<B...>) = delete;
+void operator-(Quantity<A...>, Quantity<B...>) = delete;  // different kinds: bring both to one, as bytes / rate is a time
 template <class... A, class... B>
   requires(!std::same_as<Quantity<A...>, Quantity<B...>>)
-bool operator==(Quantity<A...>, Quantity<B...>) = delete;
+bool operator==(Quantity<A...>, Quantity<B...>) = delete;  // different kinds: compare times with times
 template <class... A, class... B>
   requires(!std::same_as<Quantity<A...>, Quantity<B...>>)
-std::partial_ordering operator<=>(Quantity<A...>, Quantity<B...>) = delete;
+std::partial_ordering operator<=>(Quantity<A...>, Quantity<B...>) = delete;  // different kinds: compare times with times
 
 using Bytes = Quantity<power::byte<1>>;                            ///< payload, in byte
 using WireBits = Quantity<power::wire_bit<1>>;                     ///< size on a wire, in bit
