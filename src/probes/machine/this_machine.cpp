@@ -5,6 +5,7 @@
 #include "machine/figures.hpp"
 #include "specs/parts/gpu_index.hpp"
 #include "specs/store.hpp"
+#include "text/joined.hpp"
 #include "validation/machines.hpp"
 
 #include <fabricost/error.hpp>
@@ -74,11 +75,16 @@ std::optional<CalibratedSet> streaming_share(const ThisMachine& machine, const S
   return out;
 }
 
-std::string commonest(const std::vector<MeasuredGpu>& gpus) {
-  std::string out = fmt::format("{} {}", gpus.size(), gpus.front().name);
-  for (const MeasuredGpu& gpu : gpus)
-    if (gpu.name != gpus.front().name) return out + " and others";
-  return out;
+/// "7 H100, 1 H200": how many there are of each name, in order.
+std::string counted_by_name(const std::vector<MeasuredGpu>& gpus) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const MeasuredGpu& gpu : gpus) {
+    const auto same = std::find_if(counts.begin(), counts.end(), [&](const auto& one) { return one.first == gpu.name; });
+    same == counts.end() ? void(counts.emplace_back(gpu.name, 1)) : void(++same->second);
+  }
+  std::vector<std::string> words;
+  for (const auto& [name, count] : counts) words.push_back(fmt::format("{} {}", count, name));
+  return joined(words);
 }
 
 /// One line for all GPUs, or with the first one that differs.
@@ -94,7 +100,7 @@ std::string on_off(std::optional<bool> value) { return !value ? "unknown" : *val
 
 std::vector<std::pair<std::string, std::string>> facts_of(const MeasuredMachine& m) {
   std::vector<std::pair<std::string, std::string>> out;
-  out.emplace_back("GPUs", commonest(m.gpus));
+  out.emplace_back("GPUs", counted_by_name(m.gpus));
   const auto add = [&](const char* what, const std::string& value) {
     if (!value.empty()) out.emplace_back(what, value);
   };
@@ -120,7 +126,7 @@ std::string stock_of(const MeasuredMachine& machine, const std::string& given) {
     throw Refusal(
         fmt::format("{}: no shipped system is known to be like {}; name the nearest with <system> (`fabricost machine` lists "
                     "them), or describe yours in a file (`fabricost topo`)",
-                    machine.file, commonest(machine.gpus)));
+                    machine.file, counted_by_name(machine.gpus)));
   return is_path(named) ? std::filesystem::absolute(named).string() : named;
 }
 
@@ -164,7 +170,7 @@ ThisMachine calibrate_machine(const std::filesystem::path& points, const ThisMac
     }
   }
   if (auto share = streaming_share(out, stock)) written.sets.push_back(std::move(*share));
-  out.title = fmt::format("{}: {}, {}", host, commonest(out.machine.gpus), day.empty() ? "measured" : "measured " + day);
+  out.title = fmt::format("{}: {}, {}", host, counted_by_name(out.machine.gpus), day.empty() ? "measured" : "measured " + day);
   out.system = {.extends = named, .set = std::move(settings.set), .calibration = request.calibration};
   if (!written.sets.empty()) {
     const std::string date = !request.date.empty() ? request.date : day.empty() ? "unknown" : day;

@@ -28,7 +28,7 @@ struct Gpu {
   int generation = 5, lanes = 16, generation_most = 5, lanes_most = 16;
   int nvlinks = 18;
   double clock = 1980e6, clock_max = 1980e6;
-  std::string throttled{};
+  std::string throttled{}, name{};  ///< another than the machine's
 };
 
 struct Machine {
@@ -138,8 +138,8 @@ class Files {
     out +=
         fmt::format("  library_version: \"2.27.3\"\nhost:\n  name: \"{}\"\n  sockets: 2\nprocesses: 1\nnodes: 1\ngpus:\n", machine_.host);
     for (const Gpu& gpu : machine_.gpus) {
-      out += fmt::format("  - name: \"{}\"\n    multiprocessors: {}\n    memory_bytes: {:.0f}\n    l2_bytes: {:.0f}\n", machine_.name,
-                         machine_.multiprocessors, machine_.memory, machine_.l2);
+      out += fmt::format("  - name: \"{}\"\n    multiprocessors: {}\n    memory_bytes: {:.0f}\n    l2_bytes: {:.0f}\n",
+                         gpu.name.empty() ? machine_.name : gpu.name, machine_.multiprocessors, machine_.memory, machine_.l2);
       out += fmt::format("    pcie: {{generation: {}, lanes: {}, generation_most: {}, lanes_most: {}}}\n    nvlinks: {}\n", gpu.generation,
                          gpu.lanes, gpu.generation_most, gpu.lanes_most, gpu.nvlinks);
       out += fmt::format("    clock_mhz: {:.0f}\n    clock_most_mhz: {:.0f}\n    ecc: {}\n    mig: {}\n    mig_instance: {}\n",

@@ -228,6 +228,14 @@ TEST_CASE("a link at half its lanes is found with both widths and what copies re
   CHECK(findings[0].evidence.find("13.") != std::string::npos);
 }
 
+TEST_CASE("GPUs of two kinds are counted by their names") {
+  made_up::Machine node;
+  node.gpus.assign(3, made_up::Gpu{});
+  node.gpus.back().name = "NVIDIA H100";
+  const Calibrated made(node);
+  CHECK(made.machine.facts.front() == std::pair<std::string, std::string>{"GPUs", "2 NVIDIA H200, 1 NVIDIA H100"});
+}
+
 TEST_CASE("one GPU of eight at half its lanes is named") {
   made_up::Machine node = made_up::nvlink_node();
   node.gpus[3].lanes = 8;
