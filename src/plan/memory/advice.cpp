@@ -151,15 +151,16 @@ MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout,
     advice.use = worst_stage(model, advice.layout, stack);
   }
   const std::string what = memory_detail::changes(layout, advice.layout, model.layers);
-  const std::string needs = memory_detail::gib(advice.use.total()) + " of " + memory_detail::gib(capacity * (1 - margin)) + " GiB";
+  const std::string room = " of " + memory_detail::gib(capacity * (1 - margin)) + " GiB", needs = memory_detail::gib(advice.use.total()) + room;
   const std::string instead = what.empty() ? "" : " instead of " + memory_detail::gib(before);  // a change has a previous value
   if (advice.found)
     advice.sentence = "fits with " + what + ": " + needs + instead;
   else
-    advice.sentence = "no change on " + std::to_string(layout.gpus()) + " GPUs makes it fit; " +
-                      (what.empty() ? "this layout needs least, " : "the least, with " + what + ", is ") + needs + instead +
+    advice.sentence = "no change on " + std::to_string(layout.gpus()) + " GPUs makes it fit" +
+                      (what.empty() ? ", as this layout needs least" : "; the least, with " + what + ", is " + needs + instead) +
                       ": take more GPUs, memory alone needs about " +
-                      std::to_string(static_cast<long long>(std::ceil(layout.gpus() * advice.use.total() / (capacity * (1 - margin)))));
+                      std::to_string(static_cast<long long>(std::ceil(layout.gpus() * advice.use.total() / (capacity * (1 - margin))))) +
+                      (what.empty() ? room : "");
   return advice;
 }
 
