@@ -40,7 +40,9 @@ void throw_type(std::string_view argument, std::string_view wanted, py::handle g
   const bool is_class = PyType_Check(given.ptr()) != 0;
   std::string_view type = (is_class ? reinterpret_cast<PyTypeObject*>(given.ptr()) : Py_TYPE(given.ptr()))->tp_name;
   if (is_class) type.remove_prefix(type.rfind('.') + 1);
-  throw py::type_error(fmt::format("{}: {} is wanted, not {}{}", argument, wanted, is_class ? "the class " : "", type));
+  const bool several = wanted == "a number" && PySequence_Check(given.ptr()) != 0 && PyUnicode_Check(given.ptr()) == 0;
+  throw py::type_error(fmt::format("{}: {} is wanted, not {}{}{}", argument, wanted, is_class ? "the class " : "", type,
+                                   several ? "; ask once for each, or see explore" : ""));
 }
 
 std::string_view text_of(py::handle given, std::string_view argument) {

@@ -73,6 +73,9 @@ void add_amounts(pybind11::module_& module) {
   });
   read("_seconds_of", [](const std::string& text, const std::string& option) { return duration_of(text, option); });
   read("_rate_of", [](const std::string& text, const std::string& option) { return one_way_rate_of(text, option); });
+  module.def("_size_text", [](double bytes) { return size_text(Bytes::from_value(bytes)); });
+  module.def("_seconds_text", [](double seconds) { return time_text(Time::from_value(seconds)); });
+  module.def("_rate_text", [](double rate) { return rate_text(Bandwidth::from_value(rate)); });
 }
 
 }  // namespace

@@ -401,6 +401,8 @@ std::string detail::no_such(std::string_view function, std::string_view given, c
   for (const auto& [asked, name, words] : elsewhere)
     if (function == asked && given == name) return fmt::format("{}() has no {}; {}", function, given, words);
   std::vector<std::string> near = meant(given, names);
+  if (const std::string several = std::string{given} + "s"; std::find(names.begin(), names.end(), several) != names.end())
+    near.insert(near.begin(), several);  // gpu: how many, or which
   if (near.empty()) near = near_names(given, std::vector<std::string>(names.begin(), names.end()));
   if (near.empty()) near = near_by_words(given, names);
   constexpr std::size_t read_at_once = 25;

@@ -73,6 +73,8 @@ def test_impossible_questions_are_request_errors(h100, says, ask):
     ("System() takes 1 argument, not 2", lambda s: fc.System("dgx-h100", 2)),
     ("plan() has no seq_len; did you mean sequence?", lambda s: fc.plan(seq_len=4096)),
     ("plan() has no dtype; did you mean precision?", lambda s: fc.plan(dtype="fp8")),
+    ("plan() has no gpu; did you mean gpus or system?", lambda s: fc.plan(gpu=16)),
+    ("gpus: a number is wanted, not list; ask once for each, or see explore", lambda s: fc.plan("dgx-h100", gpus=[16, 32])),
     ("plan_serve() has no backend; did you mean stack?", lambda s: fc.plan_serve(backend="vllm")),
     ("predict() has no size; it is of the operation, as in AllReduce(bytes=2**28, ranks=16)", lambda s: fc.predict(s, "all_reduce", size=1)),
     ("AllReduce() has no gpus; did you mean ranks?", lambda s: fc.AllReduce(1, gpus=8)),

@@ -20,7 +20,7 @@ QUESTIONS = [
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_prediction_tells_itself(question):
     operation, rest = question["operation"], {k: v for k, v in question.items() if k != "operation"}
-    p = fc.predict_inference(SYSTEM, operation, **rest) if rest else fc.predict(SYSTEM, operation)
+    p = fc.predict(SYSTEM, operation, **rest)
     assert f"= {p.seconds * 1e6:.3f} us" in p.explain()
     assert fc.explain("dgx-h100", p) == fc.explain(SYSTEM, p) == fc.explain(SYSTEM, operation, **rest) == p.explain(SYSTEM)
     for again in (pickle.loads(pickle.dumps(p)), copy.deepcopy(p)):

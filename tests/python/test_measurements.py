@@ -9,7 +9,7 @@ import fabricost as fc
 
 @pytest.fixture(scope="module")
 def samples(log):
-    return fc.read_nccl_log(log, system="dgx-h100")
+    return fc.read_log(log, system="dgx-h100")
 
 
 def test_a_log_is_a_structured_array(samples, log):

@@ -280,8 +280,16 @@ does not fit the machine.
 [[nodiscard]] Machine load(const py::object& name_or_path, const py::object& overrides, const py::object& calibration) {
   SavedSystem origin{.extends = path_of(name_or_path, "name_or_path"), .set = {}, .calibration = path_of(calibration, "calibration")};
   if (PyUnicode_Check(overrides.ptr()) || py::isinstance<py::bytes>(overrides) || !py::isinstance<py::iterable>(overrides))
-    throw_type("overrides", "a list of texts PATH=VALUE", overrides);
-  for (const py::handle one : overrides) origin.set.emplace_back(text_of(one, "overrides"));
+    throw_type("overrides", "a list of texts PATH=VALUE, or a dict,", overrides);
+  const bool by_path = PyDict_Check(overrides.ptr()) != 0;
+  for (const py::handle one : overrides) {
+    std::string text{text_of(one, "overrides")};
+    if (by_path) {
+      const py::object value = overrides[one];
+      text += "=" + (PyBool_Check(value.ptr()) ? std::string{value.ptr() == Py_True ? "true" : "false"} : py::str(value).cast<std::string>());
+    }
+    origin.set.push_back(std::move(text));
+  }
   return loaded(std::move(origin));
 }
 
@@ -339,8 +347,8 @@ Parameters
 ----------
 name_or_path : path
     A name (see system_names), or a YAML file: a path with a '/' or ending in .yaml.
-overrides : sequence of str, default ()
-    `PATH=VALUE` texts; bandwidths say their direction.
+overrides : sequence of str or dict, default ()
+    `PATH=VALUE` texts, or values by path; bandwidths say their direction.
 calibration : str, default ''
     '' for the shipped one, 'none' for datasheet and prior only, or a calibration file (or the text of one).
 
@@ -349,7 +357,7 @@ Raises SpecError with every fault of the files, RequestError for a name that doe
 >>> import fabricost as fc
 >>> fc.load_system("dgx-h100")
 dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
->>> slower = fc.load_system("dgx-h100", overrides=["tiers.nvlink.bandwidth=400 GB/s per direction"])
+>>> slower = fc.load_system("dgx-h100", overrides={"tiers.nvlink.bandwidth": "400 GB/s per direction"})
 >>> slower.tiers["nvlink"].bytes_per_second / fc.GB
 400.0
 )");
@@ -374,7 +382,7 @@ True
 )");
   add_answer<ListedSystem>(module, "ListedSystem", "A machine that has a name. Made by systems.")
       .def("__repr__", [](const ListedSystem& s) { return fmt::format("{}: {} GPUs, {}", s.name, s.gpus, s.title); });
-  add_question<SystemsRequest>(module, "systems", 0, "The machines that have a name, then the clusters, a list of ListedSystem.",
+  add_question<SystemsRequest>(module, "systems", 0, "The machines that have a name, then the clusters, a list of ListedSystem;\npandas.DataFrame([s.to_dict() for s in systems()]) is their table.",
                            R"(>>> import fabricost as fc
 >>> [s.domain for s in fc.systems() if s.name == "gb200-nvl72"]
 [72]

@@ -305,16 +305,6 @@ Raises SpecError with file, line and column for a file that is none of these, Re
 >>> len(samples), samples["bytes"][0], int(samples["ranks"][0]), round(float(samples["seconds"][0]) * 1e6, 3)
 (1, np.float64(1048576.0), 8, 36.1)
 )");
-  add("read_nccl_log", R"(read_nccl_log(path, *, system=None, nodes=0, ranks=0)
---
-
-read_log, by the name of what is read most often: the output of nccl-tests or rccl-tests, text or JSON.
-
-Parameters
-----------
-path, system, nodes, ranks
-    As of read_log.
-)");
 }
 
 }  // namespace fabricost::python

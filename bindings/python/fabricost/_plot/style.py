@@ -11,7 +11,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .._core import _rate_text as rate_text, _seconds_text as seconds_text, _size_text as size_text
 from .._extras import module
+
+__all__ = ["rate_text", "seconds_text", "size_text"]
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE, GREY = (
     "#000000",
@@ -85,37 +88,6 @@ def settle(ax: Any) -> None:
 
 def tier_colour(name: str) -> str:
     return TIER_COLOURS.get(name, PURPLE)
-
-
-def size_text(size: float) -> str:
-    """A size with a binary unit: 65536 is "64 KiB"."""
-    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if size >= 2**power:
-            return f"{size / 2**power:.4g} {unit}"
-    return f"{size:.4g} B"
-
-
-def seconds_text(seconds: float) -> str:
-    """A time with its unit and three digits: 2.05e-5 is "20.5 us"."""
-    for scale, unit in ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms")):
-        if seconds < 999.5 * scale:
-            return f"{_three(seconds / scale)} {unit}"
-    return f"{_three(seconds)} s"
-
-
-def rate_text(bytes_per_second: float) -> str:
-    """A rate with a decimal unit: 4.5e11 is "450 GB/s"."""
-    for scale, unit in ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s")):
-        if bytes_per_second >= scale:
-            return f"{bytes_per_second / scale:.4g} {unit}"
-    return f"{bytes_per_second / 1e3:.4g} kB/s"
-
-
-def _three(value: float) -> str:
-    if value >= 999.5 or value == 0:
-        return f"{value:.0f}"
-    digits = max(0, 2 - math.floor(math.log10(value)))
-    return f"{value:.{digits}f}"
 
 
 def size_axis(ax: Any, low: float, high: float, label: str = "message size") -> None:
