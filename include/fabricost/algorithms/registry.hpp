@@ -43,26 +43,26 @@ template <class A, class... Each>
 template <class A>
 inline constexpr unsigned char place_of = detail::place_in<A>(std::type_identity<algorithms::All>{});
 
-/// Names for code that refers to a particular algorithm. The others are found by text (parse_algorithm) and
-/// as Algorithm{place_of<A>}.
+/// Their names in code, in that order.
 enum class Algorithm : unsigned char {
-  ring = place_of<algorithms::Ring>,
-  tree = place_of<algorithms::Tree>,
-  nvls = place_of<algorithms::Nvls>,
-  nvls_tree = place_of<algorithms::NvlsTree>,
-  collnet_direct = place_of<algorithms::CollnetDirect>,
-  collnet_chain = place_of<algorithms::CollnetChain>,
-  pat = place_of<algorithms::Pat>,
-  halving_doubling = place_of<algorithms::HalvingDoubling>,
-  rabenseifner = place_of<algorithms::Rabenseifner>,
-  bruck = place_of<algorithms::Bruck>,
-  pairwise = place_of<algorithms::Pairwise>,
-  direct = place_of<algorithms::Direct>,
-  torus_bucket = place_of<algorithms::TorusBucket>,
-  one_shot = place_of<algorithms::OneShot>,
-  two_shot = place_of<algorithms::TwoShot>,
-  hierarchical = place_of<algorithms::Hierarchical>,
-  recursive_doubling = place_of<algorithms::RecursiveDoubling>
+  ring,
+  tree,
+  nvls,
+  nvls_tree,
+  collnet_direct,
+  collnet_chain,
+  pat,
+  halving_doubling,
+  rabenseifner,
+  bruck,
+  pairwise,
+  direct,
+  torus_bucket,
+  one_shot,
+  two_shot,
+  hierarchical,
+  recursive_doubling,
+  binomial
 };
 
 namespace detail {
@@ -76,46 +76,14 @@ template <class F>
   return of_every(f, std::type_identity<algorithms::All>{});
 }
 
-template <std::size_t place, class F>
-constexpr auto with_place(F& f) {
-  if constexpr (place < std::tuple_size_v<algorithms::All>)
-    return f(std::tuple_element_t<place, algorithms::All>{});
-  else
-    return f(std::tuple_element_t<0, algorithms::All>{});
-}
-/// A switch, so that f is inlined in every branch.
-template <std::size_t first, class F>
-constexpr auto with_algorithm_from(std::size_t place, F& f) {
-  switch (place - first) {
-    case 0: return with_place<first + 0>(f);
-    case 1: return with_place<first + 1>(f);
-    case 2: return with_place<first + 2>(f);
-    case 3: return with_place<first + 3>(f);
-    case 4: return with_place<first + 4>(f);
-    case 5: return with_place<first + 5>(f);
-    case 6: return with_place<first + 6>(f);
-    case 7: return with_place<first + 7>(f);
-    case 8: return with_place<first + 8>(f);
-    case 9: return with_place<first + 9>(f);
-    case 10: return with_place<first + 10>(f);
-    case 11: return with_place<first + 11>(f);
-    case 12: return with_place<first + 12>(f);
-    case 13: return with_place<first + 13>(f);
-    case 14: return with_place<first + 14>(f);
-    case 15: return with_place<first + 15>(f);
-    default: break;
-  }
-  if constexpr (first + 16 < std::tuple_size_v<algorithms::All>)
-    return with_algorithm_from<first + 16>(place, f);
-  else
-    return with_place<first>(f);
-}
 }  // namespace detail
 
 /// f(A{}) of the algorithm's struct.
-template <class F>
+template <std::size_t place = 0, class F>
 constexpr auto with_algorithm(Algorithm algorithm, F&& f) {
-  return detail::with_algorithm_from<0>(static_cast<std::size_t>(algorithm), f);
+  if constexpr (place + 1 < std::tuple_size_v<algorithms::All>)
+    if (static_cast<std::size_t>(algorithm) != place) return with_algorithm<place + 1>(algorithm, f);
+  return f(std::tuple_element_t<place, algorithms::All>{});
 }
 
 /// f(A{}) of every algorithm's struct, in registry order.
@@ -125,6 +93,7 @@ void for_every_algorithm(F&& f) {
 }
 
 inline constexpr auto algorithm_names = detail::of_every([](auto a) { return std::string_view{a.name}; });
+static_assert(static_cast<int>(Algorithm::binomial) + 1 == algorithm_count);
 [[nodiscard]] constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
 
 /// Names in any case, with dashes or underscores, and aliases (`sharp` and `collnet` are collnet_chain).

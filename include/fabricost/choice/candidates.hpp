@@ -12,7 +12,7 @@
 namespace fabricost::core {
 
 struct Candidates {
-  static constexpr int capacity = 32;  // of an operation on one fabric; an algorithm adds up to 3, and more than these are refused
+  static constexpr int capacity = 3 * algorithm_count;  ///< each under each protocol
   int count = 0;
   std::array<Candidate, capacity> items{};
 

@@ -6,7 +6,8 @@
 
 using namespace fabricost::core;
 
-static_assert(name(Algorithm::ring) == "ring" && name(Algorithm::recursive_doubling) == "recursive_doubling");
+static_assert(name(Algorithm::ring) == "ring" && name(Algorithm::pat) == "pat" && name(Algorithm::direct) == "direct" &&
+              name(Algorithm::hierarchical) == "hierarchical" && name(Algorithm::binomial) == "binomial");
 static_assert(nccl_name(Algorithm::nvls_tree) == "NVLSTree" && nccl_name(Algorithm::bruck).empty());
 static_assert(one_partner_a_step(Algorithm::bruck) && !one_partner_a_step(Algorithm::ring));
 static_assert(uses_all_links(Algorithm::torus_bucket) && !uses_all_links(Algorithm::tree));
