@@ -67,9 +67,11 @@ def described(comment):
 
 
 def shown(declaration):
-    """A declaration as Markdown."""
+    """A declaration as Markdown; what the fields of a request or an answer mean says their table."""
     after = f"  // {declaration.after}" if declaration.after else ""
-    return f"```cpp\n{declaration.text};{after}\n```\n\n" + (f"{described(declaration.comment)}\n" if declaration.comment else "")
+    table = re.search(r"\b(?:Request|Answer)Table<\w+> fields\(\)", declaration.text)
+    return (f"```cpp\n{declaration.text};{after}\n```\n\n" + (f"{described(declaration.comment)}\n" if declaration.comment else "")
+            + ("What each field means: [fields](../fields.md).\n" if table else ""))
 
 
 def folders(root):
@@ -99,15 +101,32 @@ def for_users(text):
     return [one for one in cpp_declarations.declared(text) if only is None or one.name in only]
 
 
+def held_by_answers(base):
+    """Of plan: the types of requests and answers and those that they hold."""
+    found = [(header, one) for header in base.rglob("plan/**/*.hpp") if not header.name.endswith("-inl.hpp")
+             for one in cpp_declarations.declared(header.read_text(encoding="utf-8")) if one.kind in ("struct", "class", "enum", "alias")]
+    text = {one.name: re.sub(r"//.*", "", one.text) for _, one in found}
+    todo = [one.name for header, one in found if "plan/answers/" in header.as_posix()]
+    out = set()
+    while todo:
+        if (name := todo.pop()) not in out:
+            out.add(name)
+            todo += [word for word in re.findall(r"\b[A-Z]\w+", text[name]) if word in text]
+    return out | {"answer"}
+
+
 def names(root):
     """The public names: the text of docs/reference/cpp-names.txt, a line for each header that has some."""
     base = pathlib.Path(root) / "include/fabricost"
+    of_plan = held_by_answers(base)
     out = []
     for header in sorted((one for one in base.rglob("*.hpp") if not one.name.endswith("-inl.hpp")),
                          key=lambda one: one.relative_to(base).as_posix()):
         text = header.read_text(encoding="utf-8")
         only = public(text)
         found = sorted({one.name for one in cpp_declarations.declared(text)} if only is None else only)
+        if header.relative_to(base).parts[0] == "plan":
+            found = [name for name in found if name in of_plan]
         if found:
             out.append(f"{header.relative_to(base).as_posix()}: {' '.join(found)}\n")
     return "".join(out)

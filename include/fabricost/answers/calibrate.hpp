@@ -25,17 +25,16 @@ namespace fabricost::core {
 }
 
 struct CalibrateRequest {
-  Machine system;  ///< none: the usual one of the GPUs in logs; of point CSVs all machines are fitted together
-  std::vector<Sample> samples;         ///< measurements: point CSVs, nccl-tests logs, ...; default what fabricost measure wrote here
-  int nodes = 0;                       ///< number of nodes, as nccl-tests counts them
-  int ranks = 0;                       ///< number of GPUs
-  std::string calibration;             ///< none, or a calibration file; default the shipped one
-  std::string stack;                   ///< of tables of kernels: the training stack whose recipe they run in; default nemo
-  std::optional<ConstantSet> only;     ///< fit one set of constants: scale_up, pcie, transport or custom (inference engines' all-reduces)
-  std::vector<std::string> leave_out;  ///< leave out these sources (the beginning of a name is enough); SOURCE:FROM:TO leaves out sizes
-  std::vector<std::string> hold;       ///< keep these constants fixed, as ll.hop or pcie:ll.hop (NAME=VALUE: at that value)
-  std::optional<LaunchMode> launch{};  ///< how the host launches; default a graph, the time of the GPUs alone
-  std::optional<Inference> library{};  ///< an inference engine, or a release of NCCL
+  Machine system;
+  std::vector<Sample> samples;
+  int nodes = 0;            ///< number of nodes, as nccl-tests counts them
+  int ranks = 0;            ///< number of GPUs
+  std::string calibration;  ///< none, or a calibration file; default the shipped one
+  std::string stack;
+  std::optional<ConstantSet> only;
+  std::vector<std::string> leave_out, hold;
+  std::optional<LaunchMode> launch{};       ///< how the host launches; default a graph, the time of the GPUs alone
+  std::optional<Inference> library{};       ///< an inference engine, or a release of NCCL
   std::function<void(System&)> adjust{};    ///< called on every machine after loading: for constants that are in no file
   std::function<void(Constants&)> prior{};  ///< as CalibrateOptions has it
   int starts = 0;                           ///< likewise
@@ -84,9 +83,9 @@ struct FitAnswer {
   bool converged = false;
   double median_before = 0, median_after = 0, mean_before = 0, mean_after = 0;
   std::vector<FittedSet> sets{};
-  std::vector<Skipped> left{};          ///< rows that were not fitted
-  std::string origin{};                 ///< how and from what, for the files' source
-  std::vector<std::string> warnings{};  ///< reasons not to fit these points
+  std::vector<Skipped> left{};  ///< rows that were not fitted
+  std::string origin{};         ///< how and from what, for the files' source
+  std::vector<std::string> warnings{};
 
   [[nodiscard]] double median_error() const { return median_after / 100; }
   [[nodiscard]] double mean_error() const { return mean_after / 100; }
@@ -118,7 +117,7 @@ struct CalibrationAnswer : FitAnswer {
   Calibration made;
   Points fitted;       ///< the points that were read
   SavedSystem system;  ///< with the fitted constants; extends is empty where several machines were fitted together
-  std::string guessed_system;  ///< taken for logs that name no machine: the usual one of their GPUs; empty: none was
+  std::string guessed_system;
   [[nodiscard]] std::vector<SetAsidePoint> set_aside_points() const;
   [[nodiscard]] std::vector<std::string> set_aside() const;
   /// One file for each set. \param date yyyy-mm-dd

@@ -28,8 +28,8 @@ struct ListedSystem {
 [[nodiscard]] std::vector<ListedSystem> answer(const SystemsRequest& request);
 
 struct ShowRequest {
-  Machine system;                      ///< the machine
-  std::string calibration;             ///< none, or a calibration file; default the shipped one
+  Machine system;
+  std::string calibration;
   std::vector<std::string> overrides;  ///< values of the machine, as in tiers.nic.endpoints=4
 
   static RequestTable<ShowRequest> fields();

@@ -1,9 +1,9 @@
 #pragma once
 /// The time of dispatch, combine or prepare of one layer's experts (experts/moe_kernels.hpp).
 
+#include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/terms.hpp>
-#include <fabricost/experts/moe_kernels.hpp>
 
 #include <array>
 #include <memory>
@@ -41,18 +41,13 @@ struct MoeRequest {
   std::vector<std::string> overrides;   ///< values of the machine, as in tiers.nic.endpoints=4
   MoePhase phase = MoePhase::dispatch;  ///< dispatch or combine
 
-  std::optional<double> tokens;                         ///< tokens per rank
-  std::optional<int> hidden;                            ///< hidden size: numbers per token
-  std::optional<int> experts;                           ///< experts over all ranks
-  std::optional<int> top_k;                             ///< experts per token
-  int ranks = 0;                                        ///< GPUs; 0: one scale-up domain, or all of the nodes
-  int nodes = 0;                                        ///< nodes the ranks are on; 0: as few as hold them
-  MoeKernel implementation = MoeKernel::deepep_normal;  ///< kernel: deepep-normal
-  std::optional<TokenType> dtype;                       ///< bfloat16, half, fp8 or nvfp4; default what the kernel sends
-  Routing distribution{.kind = RoutingKind::uniform};   ///< load of the experts: uniform (default), balanced, zipf:EXPONENT
-  int groups = 0;                                       ///< expert groups (node-limited routing)
-  int group_limit = 0;                                  ///< groups a token may use
-  int sms = 0;                                          ///< SMs of deepep-normal and its like; default 20
+  std::optional<double> tokens;
+  std::optional<int> hidden, experts, top_k;
+  int ranks = 0, nodes = 0;
+  MoeKernel implementation = MoeKernel::deepep_normal;
+  std::optional<TokenType> dtype;
+  Routing distribution{.kind = RoutingKind::uniform};
+  int groups = 0, group_limit = 0, sms = 0;
 
   static RequestTable<MoeRequest> fields();
 };

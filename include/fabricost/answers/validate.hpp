@@ -24,19 +24,18 @@ inline constexpr auto ask_library_of_files = asks(&R::library, "library", "--lib
 
 /// Values for what files do not say. \throws Refusal where the library is no release of NCCL
 [[nodiscard]] PointDefaults stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch,
-                                 const std::optional<Inference>& library);
+                                   const std::optional<Inference>& library);
 
 struct ValidateRequest {
-  std::vector<Sample> samples;  ///< point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest
-  Machine system;  ///< a System given as a value prices every point, whatever machine the point names
-  int nodes = 0;   ///< number of nodes, as nccl-tests counts them
-  int ranks = 0;   ///< number of GPUs
-  std::optional<Choice::Rule> choice;  ///< nccl (default) or fastest
-  std::string calibration;             ///< none or a file; default the shipped one
-  std::string stack;                   ///< of tables of kernels: a stack whose own kernels price them
-  bool raw = false;                    ///< keep repeats; default: their median
-  std::optional<LaunchMode> launch{};  ///< how the host launches; default a graph, the time of the GPUs alone
-  std::optional<Inference> library{};  ///< an inference engine, or a release of NCCL
+  std::vector<Sample> samples;
+  Machine system;
+  int nodes = 0;  ///< number of nodes, as nccl-tests counts them
+  int ranks = 0;  ///< number of GPUs
+  std::optional<Choice::Rule> choice;
+  std::string calibration, stack;
+  bool raw = false;
+  std::optional<LaunchMode> launch{};     ///< how the host launches; default a graph, the time of the GPUs alone
+  std::optional<Inference> library{};     ///< an inference engine, or a release of NCCL
   std::function<void(System&)> adjust{};  ///< called on every machine after loading: for constants that are in no file
 
   static RequestTable<ValidateRequest> fields();
@@ -82,7 +81,8 @@ struct ValidationAnswer : Errors {
 };
 
 /// GPUs and ranks stated in logs that the named machine cannot have, each with the number of its points.
-[[nodiscard]] std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Machine& machine, const PointDefaults& otherwise);
+[[nodiscard]] std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Machine& machine,
+                                                  const PointDefaults& otherwise);
 
 /// Whether all are logs of benchmarks; tables name their machines.
 [[nodiscard]] bool are_logs(const std::vector<Sample>& samples);

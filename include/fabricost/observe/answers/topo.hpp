@@ -13,9 +13,9 @@
 namespace fabricost::observe {
 
 struct TopoRequest {
-  std::filesystem::path path;  ///< output of nvidia-smi topo -m, lstopo, NCCL or the like
-  Machine compare;             ///< say what differs from this machine
-  std::string name;            ///< of the system; empty: the file's name
+  std::filesystem::path path;
+  Machine compare;
+  std::string name;
 
   static RequestTable<TopoRequest> fields();
 };
@@ -37,7 +37,7 @@ struct TopoAnswer {
   std::vector<GuessAnswer> guesses{};
   std::vector<std::string> guess_texts{}, unknown, inferred, warnings, differences{};
   std::optional<std::string> compared_with{};
-  std::optional<std::vector<std::string>> differences_found{};  ///< empty where there was nothing to compare with
+  std::optional<std::vector<std::string>> differences_found{};
   bool amd = false, links_stated = true;
   std::string yaml;
 

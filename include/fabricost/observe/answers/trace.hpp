@@ -24,19 +24,16 @@ struct TraceFile {
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, TraceFile& out);
 
 struct TraceRequest {
-  std::vector<TraceFile> files;  ///< traces: PyTorch's profiler, Nsight Systems (SQLite), NCCL's Inspector and plugin, flight recorder
-  Machine system;                ///< the machine; default: the usual one with the traces' GPU, of one node
-  std::vector<std::string> overrides;  ///< values of the machine, as in tiers.nic.endpoints=4
-  bool calls = false;                  ///< list every call, in order; default: calls that are equal are one row
-  std::optional<double> tokens{};      ///< tokens per rank of an expert exchange, to predict it
-  std::optional<int> hidden{};         ///< hidden size: numbers per token
-  std::optional<int> experts{};        ///< experts over all ranks
-  std::optional<int> top_k{};          ///< experts per token
-  int groups = 0;                      ///< expert groups (node-limited routing)
-  int group_limit = 0;                 ///< groups a token may use
-  Machine on;                          ///< replay the job on this machine; overrides then change this one
-  std::vector<std::string> without;    ///< leave out of the replay: straggler (the rank that others wait for is as fast as they are), wait, slow
-  std::string against;                 ///< training plan as JSON to compare with: where run and plan differ
+  std::vector<TraceFile> files;
+  Machine system;
+  std::vector<std::string> overrides;
+  bool calls = false;
+  std::optional<double> tokens{};
+  std::optional<int> hidden{}, experts{}, top_k{};
+  int groups = 0, group_limit = 0;
+  Machine on;
+  std::vector<std::string> without;
+  std::string against;
 
   static RequestTable<TraceRequest> fields();
 };

@@ -109,8 +109,7 @@ inline constexpr std::array<std::string_view, 41> cause_names{"acs_enabled",
 struct Finding {
   Cause cause = Cause::other;
   double confidence = 0;
-  std::string evidence, remedy;
-  std::string what{}, rule{};
+  std::string evidence, remedy, what{}, rule{};
   bool operator==(const Finding&) const = default;
 
   [[nodiscard]] std::string page() const { return "docs/causes.md#" + std::string{name(cause)}; }
@@ -160,11 +159,11 @@ struct DiagnosedSize {
   Time unforced{};  ///< predicted without what the log's environment forces; `predicted` where it forces nothing
   Bandwidth bus_bandwidth{};
   DataType dtype = DataType::single;
-  bool streamed = false;  ///< a rate of many messages in flight
+  bool streamed = false;           ///< a rate of many messages in flight
   Basis basis = Basis::datasheet;  ///< of the prediction
   std::optional<Path> path{};      ///< of a copy
   std::string test{};              ///< of a copy: its test, and the slowest of its cells
-  std::string run{};               ///< of several: its file or first line; empty: there is one
+  std::string run{};
   bool operator==(const DiagnosedSize&) const = default;
 
   [[nodiscard]] double ratio() const { return measured / predicted; }
@@ -178,17 +177,16 @@ struct DiagnosedSize {
 struct Diagnosis {
   RunState state = RunState::nothing_to_judge;
   bool healthy = true;
-  std::string verdict;
-  std::string normal{};
-  std::vector<Finding> causes{};  ///< only expected_value_wrong and debug_env if healthy; other if a failure is not understood
-  std::vector<RuleSeen> rules{};  ///< in the order of their files
+  std::string verdict, normal{};
+  std::vector<Finding> causes{};
+  std::vector<RuleSeen> rules{};
   std::vector<NextQuestion> next{};
   std::vector<DiagnosedSize> sizes{};
   std::string system{};
   bool system_guessed = false;
   std::string adapters{};  ///< of the log, where they stand for the machine's own: the verdict names both
   Basis basis = Basis::datasheet;
-  std::vector<Difference> differences{};  ///< the most telling first
+  std::vector<Difference> differences{};
   std::vector<std::string> notes{};
 
   /// Nothing proves a fault, though the run may not have been measured, or be slower than predicted.
@@ -204,22 +202,22 @@ struct DiagnoseRequest {
   Machine system;
   int nodes = 0, ranks = 0;
   std::string expected;
-  std::vector<std::string> more{};  ///< further logs of the same job
-  std::string against{};            ///< a log, or a folder of logs, of a run that went well
-  bool follow = false;              ///< the logs are still written
+  std::vector<std::string> more{};
+  std::string against{};
+  bool follow = false;
   std::optional<LaunchMode> launch{};
   std::optional<Inference> library{};
-  std::vector<std::string> overrides{};  ///< of the machine, as load_system takes them
+  std::vector<std::string> overrides{};
   std::string calibration{};
 
   static RequestTable<DiagnoseRequest> fields();
 };
 
 /// Reads logs (nccl-tests tables, NCCL's messages, or both), dumps or traces of one job, one per rank or node: files, packed ones (.gz),
-/// folders, "-" for standard input. With `follow`, returns once a fault is seen in two looks, a second apart, or a run that was measured has
-/// ended well; files may be rotated, folders may get more of them.
-/// \throws Refusal without a log; SpecError with file, line and remedy when a file is not a log or has no usable content; RequestError for
-/// an unknown system, an expectation that is not a rate, ranks or nodes that contradict the log
+/// folders, "-" for standard input. With `follow`, returns once a fault is seen in two looks, a second apart, or a run that was measured
+/// has ended well; files may be rotated, folders may get more of them. \throws Refusal without a log; SpecError with file, line and remedy
+/// when a file is not a log or has no usable content; RequestError for an unknown system, an expectation that is not a rate, ranks or nodes
+/// that contradict the log
 [[nodiscard]] Diagnosis answer(const DiagnoseRequest& request);
 
 }  // namespace fabricost::observe

@@ -5,8 +5,8 @@
 #include <fabricost/plan/answers/arrivals.hpp>
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/economics/compare.hpp>
-#include <fabricost/plan/fields/named_models.hpp>
 #include <fabricost/plan/economics/terms.hpp>
+#include <fabricost/plan/fields/named_models.hpp>
 
 #include <optional>
 #include <string>
@@ -24,24 +24,17 @@ struct OwnPrice {
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out);
 
 struct CompareRequest : ArrivingRequests, OwningRequest {
-  std::vector<Machine> systems;          ///< two or more machines: names from fabricost machine, or YAML files
-  NamedModel model;                      ///< the model
-  std::optional<int> gpus;               ///< number of GPUs of each
-  bool train = false;                    ///< compare training
-  bool serve = false;                    ///< compare serving
-  bool disaggregated = false;            ///< prefill and decode on GPUs of their own
-  std::optional<int> global_batch;       ///< sequences a step
-  std::optional<int> sequence;           ///< tokens a sequence, as in 128k (131072); default 4096
-  std::optional<int> max_tp;             ///< most tensor ranks
-  std::optional<int> isl;                ///< tokens of a prompt, as in 128k (131072); default 4096
-  std::optional<int> osl;                ///< tokens of an answer; default 512
-  std::optional<Time> ttft;              ///< longest time to the first token, as in 1s
-  std::optional<Time> tpot;              ///< longest time per token, as in 30ms
-  std::optional<std::string> precision;  ///< precision of matrix products: bf16, fp16, fp8, fp4
-  NamedStack stack;                      ///< training or serving software
-  std::vector<OwnPrice> prices;          ///< your own price of a GPU-hour of each machine: dgx-h100=2.50
-  std::optional<PriceKind> price_kind;   ///< kind of price: on_demand, reserved or owned; default the first known of all machines
-  std::string prices_file = "default";   ///< file of prices; it may say extends: default
+  std::vector<Machine> systems;
+  NamedModel model;
+  std::optional<int> gpus;
+  bool train = false, serve = false, disaggregated = false;
+  std::optional<int> global_batch, sequence, max_tp, isl, osl;
+  std::optional<Time> ttft, tpot;
+  std::optional<std::string> precision;
+  NamedStack stack;
+  std::vector<OwnPrice> prices;
+  std::optional<PriceKind> price_kind;
+  std::string prices_file = "default";
 
   static RequestTable<CompareRequest> fields();
 };
@@ -57,7 +50,7 @@ struct ComparedAnswer {
   std::optional<double> dollars_per_million_tokens{}, dollars_per_million_input_tokens{}, dollars_per_million_output_tokens{};
   std::optional<double> dollars_per_million_cached_tokens{};
   std::optional<std::string> price_kind{};
-  std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};  ///< figures as they are quoted
+  std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};
   std::optional<Watts> power{};
   std::optional<ServedArrivals> arrivals{};
   std::optional<double> tokens_per_second_per_gpu_apart{};
@@ -107,8 +100,8 @@ struct CompareAnswer {
 [[nodiscard]] std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const LoadQuestion& load, const System& system,
                                                            const Prices& prices);
 
-/// Answered tokens per second and GPU with prefill on GPUs of its own; none: it is so already, prompts of others take little of the time, or
-/// that gives no more.
+/// Answered tokens per second and GPU with prefill on GPUs of its own; none: it is so already, prompts of others take little of the time,
+/// or that gives no more.
 [[nodiscard]] std::optional<double> rate_apart(ServingQuestion question, const Compared& together, const System& system);
 
 /// "tp 8 pp 1 cp 1 dp 8 zero 1", "8 x tp 8 pp 1 ep 1, batch 64". \param mixture of experts: adds their ranks

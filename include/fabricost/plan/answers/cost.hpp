@@ -25,49 +25,42 @@ namespace fabricost::plan {
 struct PlannedRate {
   std::string system, model;
   double gpus = 0, tokens_per_second_per_gpu = 0;
-  std::string source;    ///< in words
-  double idle_gpus = 0;  ///< that the layout leaves
-  std::vector<TokenPrice> tokens{};            ///< of serving, by kind, without dollars
-  std::pair<double, double> between{};         ///< ends of the rate
+  std::string source;                   ///< in words
+  double idle_gpus = 0;                 ///< that the layout leaves
+  std::vector<TokenPrice> tokens{};     ///< of serving, by kind, without dollars
+  std::pair<double, double> between{};  ///< ends of the rate
 };
-/// The fastest layout of a file that `fabricost plan --json` wrote. \throws RequestError naming the file for other content, and for one with
-/// machines of two kinds
+/// The fastest layout of a file that `fabricost plan --json` wrote. \throws RequestError naming the file for other content, and for one
+/// with machines of two kinds
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PlannedRate& out);
 /// Why a plan with machines of two kinds is refused.
 [[nodiscard]] std::string of_two_kinds(std::string_view plan, std::string_view reads);
 
 /// What owning costs beside the servers themselves, as requests say it.
 struct OwningRequest {
-  std::optional<double> dollars_per_kwh;  ///< price of electricity, USD per kWh
-  std::optional<double> pue;              ///< power of the site divided by that of racks and switches
-  std::optional<double> lifetime_years;   ///< years over which servers are written off
-  std::optional<double> interest;         ///< interest a year on what is bought, in equal payments; default 0
-  std::optional<double> storage_share;    ///< price of the storage as a share of the servers'; default 0
-  std::optional<ScaleOut> network;        ///< network to pay for: rail, fat_tree, torus or dragonfly (no speed changes)
+  std::optional<double> dollars_per_kwh, pue, lifetime_years, interest, storage_share;
+  std::optional<ScaleOut> network;
 
   static RequestTable<OwningRequest> fields();
 };
 
 struct CostRequest : OwningRequest {
-  Machine system;                                   ///< the machine
-  std::optional<int> gpus;                          ///< number of GPUs
-  std::optional<double> hours;                      ///< length of the run, hours
-  std::optional<double> tokens;                     ///< tokens of the run, as in 15T
-  std::optional<Time> step;                         ///< speed: seconds of a step, with global_batch and sequence
-  std::optional<int> global_batch;                  ///< sequences a step
-  std::optional<int> sequence;                      ///< tokens a sequence, as in 128k (131072); default 4096 with mfu
-  std::optional<double> tokens_per_second_per_gpu;  ///< speed: tokens a second of one GPU
-  NamedModel model;                                 ///< the model, for mfu
-  std::optional<double> mfu;                        ///< speed: share of the 16-bit peak that a training step reaches
-  std::optional<PlannedRate> plan;                  ///< speed: what fabricost plan --json wrote, its fastest layout
-  double goodput = 1;                               ///< share of the time that is useful; default 1
-  double share = 0.01;                              ///< share of the time to put a price on; default 1%
-  std::optional<Dollars> upgrade;                   ///< price of an upgrade that saves that share: when it is paid back
-  std::optional<double> dollars_per_gpu_hour;       ///< USD for a GPU-hour; default the GPU's of prices
-  std::optional<PriceKind> price_kind;       ///< kind of price: on_demand, reserved or owned; default on_demand where known, else reserved
-  std::optional<double> dollars_per_server;  ///< USD for a server, or a rack where that is the machine
-  std::string prices = "default";            ///< file of prices; it may say extends: default
-  std::vector<std::string> overrides;        ///< values of the machine, as in tiers.nic.endpoints=4
+  Machine system;  ///< the machine
+  std::optional<int> gpus;
+  std::optional<double> hours, tokens;
+  std::optional<Time> step;
+  std::optional<int> global_batch, sequence;
+  std::optional<double> tokens_per_second_per_gpu;
+  NamedModel model;
+  std::optional<double> mfu;
+  std::optional<PlannedRate> plan;
+  double goodput = 1, share = 0.01;
+  std::optional<Dollars> upgrade;
+  std::optional<double> dollars_per_gpu_hour;
+  std::optional<PriceKind> price_kind;
+  std::optional<double> dollars_per_server;
+  std::string prices = "default";
+  std::vector<std::string> overrides;
   double spare_gpus = 0;  ///< of the GPUs: they stand by (economics/network.hpp)
   double paid_gpus = 0;   ///< known already; 0: they follow (economics/cost.hpp)
 
@@ -112,8 +105,7 @@ struct CostAnswer {
   MoneyAnswer hour;
   double share = 0, share_gpus = 0;
   std::optional<Dollars> share_per_day, share_per_30_days, share_per_year;
-  std::optional<double> payback_days;
-  std::optional<double> tokens_per_second;
+  std::optional<double> payback_days, tokens_per_second;
   std::string rate_source;
   std::optional<MoneyAnswer> million_tokens;
   std::vector<TokenPrice> token_prices;

@@ -41,26 +41,18 @@ struct FailuresRequest {
 };
 
 struct GoodputRequest : FailuresRequest {
-  std::optional<int> gpus;                            ///< number of GPUs of the job
-  std::optional<int> gpus_per_node;                   ///< GPUs per node; default 8, or the system's
-  Machine system;                                     ///< the machine: GPUs per node and price
-  std::optional<double> failures_per_node_day;        ///< failures per node and day, instead of a mean time
-  std::optional<double> failures_per_1000_node_days;  ///< failures per 1000 node-days, as papers print them
-  std::optional<Time> checkpoint_every;               ///< time between checkpoints; default the best
-  std::optional<Time> drain;       ///< time to write in the background; default 60s, or the model's size at storage_bandwidth
-  std::optional<Time> reload;      ///< time to load the checkpoint; default the model's size at storage_bandwidth
-  NamedModel model;                ///< the model: 14 bytes a parameter in a checkpoint
-  std::optional<double> replaced;  ///< share of failures that take a node away, with spares; default the fleet's
-  std::optional<double> jitter;    ///< standard deviation of a GPU's step over its mean: adds waiting
-  std::optional<double> dollars_per_gpu_hour;  ///< price of a GPU-hour, USD
-  std::string prices = "default";              ///< file of prices
-  std::optional<double> flaps_per_link_year;   ///< flaps of a link per year (it drops out and comes back); needs flap_stall
-  std::optional<Time> flap_stall;              ///< time until traffic flows again: every rank waits
-  std::optional<double> links;                 ///< links whose flaps the job feels; default one per NIC
-  std::optional<double> flap_fatal;            ///< share of flaps that outlast the transport and end the job; default 0
-  std::optional<int> lost_rails;               ///< NICs that one node has lost; needs network_share
-  std::optional<int> rails;                    ///< NICs of a node; default the system's
-  std::optional<double> network_share;         ///< share of a step that waits for the network
+  std::optional<int> gpus, gpus_per_node;
+  Machine system;
+  std::optional<double> failures_per_node_day, failures_per_1000_node_days;
+  std::optional<Time> checkpoint_every, drain, reload;
+  NamedModel model;
+  std::optional<double> replaced, jitter, dollars_per_gpu_hour;
+  std::string prices = "default";
+  std::optional<double> flaps_per_link_year;
+  std::optional<Time> flap_stall;
+  std::optional<double> links, flap_fatal;
+  std::optional<int> lost_rails, rails;
+  std::optional<double> network_share;
 
   static RequestTable<GoodputRequest> fields();
 };
@@ -102,7 +94,7 @@ struct GoodputAnswer {
   std::optional<Bytes> checkpoint;
   Time recovery{};
   double goodput = 0;
-  std::optional<double> goodput_first_order, ettr_meta;  ///< empty where the approximation does not hold: below 0
+  std::optional<double> goodput_first_order, ettr_meta;
   double checkpoints_share = 0, lost_share = 0, recovery_share = 0, waiting_share = 0, flaps_share = 0, lost_rails_share = 0;
   int spares = 0, spares_to_wait_a_thousandth = 0;
   std::optional<double> racks;
@@ -114,9 +106,9 @@ struct GoodputAnswer {
   std::optional<double> fatal_flaps_per_day;
   std::optional<int> rails, lost_rails;
   std::optional<double> network_factor, step_factor, lost_dollars_per_day;
-  std::optional<std::vector<CausePerDay>> fleet_causes;  ///< empty where the user gave the rate
+  std::optional<std::vector<CausePerDay>> fleet_causes;
   std::vector<CausePerDay> causes;
-  std::vector<GoodputAtScale> by_scale;  ///< 1,024 to 131,072 GPUs, and the job's own number
+  std::vector<GoodputAtScale> by_scale;
   std::vector<GoodputOfFleet> by_fleet;
   bool own_interval = false;  ///< the checkpoint interval was given; otherwise it is the optimal one
   Time reload{};

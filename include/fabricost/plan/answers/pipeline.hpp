@@ -23,17 +23,11 @@ namespace fabricost::plan {
 }
 
 struct PipelineRequest {
-  std::optional<PipelineSchedule> schedule{};  ///< gpipe, 1f1b, interleaved, zb_h1, ..., as the command lists them
-  std::optional<int> stages{};                 ///< pipeline stages
-  std::optional<int> microbatches{};           ///< microbatches of a step
-  std::optional<int> chunks{};                 ///< chunks of a stage when interleaved (default 2) or with gpipe (1)
-  std::optional<Time> forward{};               ///< forward time of a microbatch in one stage, as in 18.5ms
-  std::optional<Time> backward{};              ///< backward time, gradient of the input alone; default as forward
-  std::optional<Time> weight{};                ///< backward time, gradient of the weights; default as forward
-  Time exchange{};                             ///< transfer to the next stage, one way; default 0ms
-  Time head{};                                 ///< extra time of the last stage, forward and both backwards together; default 0ms
-  Time overlapped{};                           ///< dualpipe: time of a forward and a full backward run as one; default their sum
-  std::optional<double> held{};                ///< share of activations kept for the weight gradient; default 32/34 (fused attention)
+  std::optional<PipelineSchedule> schedule{};
+  std::optional<int> stages{}, microbatches{}, chunks{};
+  std::optional<Time> forward{}, backward{}, weight{};
+  Time exchange{}, head{}, overlapped{};
+  std::optional<double> held{};
   bool operator==(const PipelineRequest&) const = default;
 
   static RequestTable<PipelineRequest> fields();

@@ -19,45 +19,28 @@ namespace fabricost::plan {
 [[nodiscard]] constexpr auto words_of(RlOverlap) { return EnumWords{rl_overlap_names, "a way to overlap"}; }
 
 struct RlRequest {
-  Machine system;                                   ///< the machine
-  NamedModel model;                                 ///< the model
-  std::optional<int> gpus;                          ///< number of GPUs
-  std::optional<int> prompts;                       ///< prompts per iteration
-  std::optional<int> osl;                           ///< mean tokens per answer
-  std::optional<int> max_osl;                       ///< longest answer, tokens
-  int samples = 8;                                  ///< answers per prompt; default 8
-  int isl = 1024;                                   ///< tokens per prompt, as in 128k (131072); default 1024
-  std::optional<double> length_spread;              ///< standard deviation of the log of an answer's length; 0: all equal; default 0.8
-  std::optional<double> scale;                      ///< multiply generation and training by X (measured / predicted on your own run)
-  int updates = 1;                                  ///< optimizer steps of an iteration; default 1
-  int epochs = 1;                                   ///< passes over the answers; default 1
-  std::optional<bool> colocated;                    ///< generate and train on the same GPUs in turn (yes) or apart (no); default the faster
-  RlOverlap overlap = RlOverlap::none;              ///< none (default), one_step (generate the next answers meanwhile) or continuous
-  std::optional<int> train_gpus;                    ///< GPUs that train (the others generate); default searched
-  bool log_probs = true;                            ///< a forward pass for probabilities before the update
-  bool reference = false;                           ///< add a forward pass of a reference model of the same shape
-  bool critic = false;                              ///< train a value model of the same shape as well (PPO)
-  NamedModel reward_model;                          ///< model that reads all answers to judge them
-  Time reward{};                                    ///< time until all answers are judged, as 10s
-  Precision precision = Precision::bf16;            ///< precision of training: bf16 (default), fp16, fp8, fp4
-  NamedStack stack{};                               ///< training software; default as for training alone
-  std::optional<int> tp;                            ///< tensor parallel size (TP); default searched
-  std::optional<int> pp;                            ///< pipeline stages (PP); default searched
-  std::optional<int> cp;                            ///< context parallel size (CP); default searched
-  std::optional<int> ep;                            ///< expert parallel size (EP); default searched
-  std::optional<int> zero;                          ///< ZeRO stage; default searched
-  std::optional<int> microbatch;                    ///< packed sequences per microbatch
-  std::optional<Recompute> recompute;               ///< activation recomputation: none, selective or full; default searched
-  std::optional<WeightFormat> rollout_precision;    ///< precision of the engines' weights; default bf16
-  std::string rollout_stack = ServingStack{}.name;  ///< serving framework: vllm (default), sglang, trtllm
-  std::optional<int> rollout_tp;                    ///< engine: tensor parallel size (TP)
-  std::optional<int> rollout_pp;                    ///< engine: pipeline stages (PP)
-  std::optional<int> rollout_ep;                    ///< engine: expert parallel size (EP)
-  std::optional<int> rollout_dp;                    ///< engine: replicas of attention (DP)
-  std::optional<int> batch;                         ///< largest number of sequences that an engine decodes at once
-  int top = 10;                                     ///< number of divisions to print; default 10
-  std::string calibration;                          ///< none, or a calibration file; default the shipped one
-  std::vector<std::string> overrides;               ///< values of the machine, as in tiers.nic.endpoints=4
+  Machine system;  ///< the machine
+  NamedModel model;
+  std::optional<int> gpus, prompts, osl, max_osl;
+  int samples = 8, isl = 1024;
+  std::optional<double> length_spread, scale;
+  int updates = 1, epochs = 1;
+  std::optional<bool> colocated;
+  RlOverlap overlap = RlOverlap::none;
+  std::optional<int> train_gpus;
+  bool log_probs = true, reference = false, critic = false;
+  NamedModel reward_model;
+  Time reward{};
+  Precision precision = Precision::bf16;
+  NamedStack stack{};
+  std::optional<int> tp, pp, cp, ep, zero, microbatch;
+  std::optional<Recompute> recompute;
+  std::optional<WeightFormat> rollout_precision;
+  std::string rollout_stack = ServingStack{}.name;
+  std::optional<int> rollout_tp, rollout_pp, rollout_ep, rollout_dp, batch;
+  int top = 10;
+  std::string calibration;
+  std::vector<std::string> overrides;
 
   static RequestTable<RlRequest> fields();
 };

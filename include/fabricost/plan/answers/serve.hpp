@@ -31,41 +31,30 @@ struct LoadQuestion;
 }
 
 struct ServeRequest : ArrivingRequests {
-  Machine system;                     ///< the machine
-  NamedModel model;                   ///< the model
-  std::optional<int> gpus;            ///< number of GPUs
-  int isl = 4096;                     ///< tokens per prompt, as in 128k (131072); default 4096
-  int osl = 512;                      ///< tokens per answer; default 512
-  std::optional<Time> ttft;           ///< longest mean time to the first token, as 1s; default 5s, or 0.25 ms per token of a longer prompt
-  std::optional<Time> tpot;           ///< longest mean time per further token, as 30ms
-  std::optional<double> concurrency;  ///< requests in flight, all engines together
-  std::optional<int> batch;           ///< sequences per engine; default the most within the limits
-  bool disaggregated = false;         ///< prefill and decode on GPUs of their own
-  std::optional<WeightFormat> precision;     ///< precision of the weights: bf16, fp8, fp4, int4
-  std::optional<WeightFormat> kv_precision;  ///< precision of the KV cache: bf16 or fp8
-  std::string stack = ServingStack{}.name;   ///< serving framework: vllm (default), sglang, trtllm
-  std::optional<double> stack_scale;         ///< factor on all of the stack but exchanges, as measured_tpot finds it; default 1
-  std::optional<Time> measured_tpot;         ///< TPOT that you measured of the engine named by tp and pp, as 25ms
-  int top = 10;                              ///< number of deployments to print; default 10
-  std::optional<int> tp;                     ///< tensor parallel size (TP) of an engine; what is not given is searched
-  std::optional<int> pp;                     ///< pipeline stages (PP) of an engine
-  std::optional<int> ep;                     ///< expert parallel size (EP) of an engine
-  std::optional<int> dp;                     ///< replicas of attention (DP) in an engine
-  std::optional<int> prefill_tp;             ///< TP of a prefill worker; tp and the like are then those of decode workers
-  std::optional<int> prefill_pp;             ///< PP of a prefill worker
-  std::optional<int> prefill_ep;             ///< EP of a prefill worker
-  std::optional<int> prefill_dp;             ///< DP of a prefill worker
-  Machine prefill_system;                ///< machine of another kind that reads the prompts; system and gpus are then of the decode workers
-  std::optional<int> prefill_gpus;       ///< number of its GPUs
-  bool kv_by_layer = false;              ///< each layer's KV cache is sent to the decode worker when it has been computed
-  std::optional<Launch> launch;          ///< CUDA graphs: graph (prefill too) or eager (none); default decode alone
-  std::optional<Routing> routing;        ///< load of the experts: balanced, uniform, zipf:0.8, or the tokens each expert received
-  std::optional<int> redundant_experts;  ///< copies of the busiest experts of each layer, beside one of each
-  std::optional<Bytes> offload_weights;  ///< most of a GPU's weights in host memory; 0: none
-  std::optional<Bytes> offload_kv;       ///< most of a GPU's KV cache in host memory; 0: none
-  std::string calibration;               ///< none, or a calibration file; default the shipped one
-  std::vector<std::string> overrides;    ///< values of the machine, as in tiers.nic.endpoints=4
-  bool pareto = false;                   ///< Pareto front: deployments that no other beats in both rates
+  Machine system;  ///< the machine
+  NamedModel model;
+  std::optional<int> gpus;
+  int isl = 4096, osl = 512;
+  std::optional<Time> ttft, tpot;
+  std::optional<double> concurrency;
+  std::optional<int> batch;
+  bool disaggregated = false;
+  std::optional<WeightFormat> precision, kv_precision;
+  std::string stack = ServingStack{}.name;
+  std::optional<double> stack_scale;
+  std::optional<Time> measured_tpot;
+  int top = 10;
+  std::optional<int> tp, pp, ep, dp, prefill_tp, prefill_pp, prefill_ep, prefill_dp;
+  Machine prefill_system;
+  std::optional<int> prefill_gpus;
+  bool kv_by_layer = false;
+  std::optional<Launch> launch;
+  std::optional<Routing> routing;
+  std::optional<int> redundant_experts;
+  std::optional<Bytes> offload_weights, offload_kv;
+  std::string calibration;
+  std::vector<std::string> overrides;
+  bool pareto = false;
 
   static RequestTable<ServeRequest> fields();
 };

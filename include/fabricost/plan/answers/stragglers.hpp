@@ -5,8 +5,8 @@
 ///   step        E[max of n] = int x d F(x)^n, ranks independent (economics/stragglers.hpp)
 ///   slow rank   mean more than 5 % above the median rank's: slow permanently, not occasionally
 
-#include <fabricost/plan/economics/stragglers.hpp>
 #include <fabricost/fields/fields.hpp>
+#include <fabricost/plan/economics/stragglers.hpp>
 #include <fabricost/plan/readings/iteration_times.hpp>
 
 #include <optional>
@@ -29,19 +29,15 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, SlowKind& out);
 
 struct StragglersRequest {
-  std::optional<TimesGiven> times{};      ///< measured seconds, one a line; or a CSV with a column time_s, time_ms or time_us
-  std::optional<int> ranks{};             ///< ranks that wait for each other
-  std::optional<Time> mean{};             ///< mean time of one rank, as in 10ms
-  std::optional<Time> deviation{};        ///< standard deviation of one rank's time
-  std::optional<Time> p50{};              ///< median of a collective or a step, as benchmarks print it
-  std::optional<Time> p99{};              ///< 99th percentile of the same
-  std::optional<JitterShape> shape{};     ///< distribution: normal (default with mean), lognormal (with p50) or exponential
-  std::optional<int> barriers{};          ///< number of times a step waits for all ranks; default 1
-  std::vector<SlowKind> slow{};           ///< share of ranks that are slow by chance, and their factor, as in 1%:1.1
-  std::optional<int> rails{};             ///< NICs of a node
-  std::optional<int> rails_lost{};        ///< NICs of the node that are down; default 1
-  std::optional<LostRail> reroute{};      ///< reroute of their traffic: spread (default) or neighbour
-  std::optional<double> network_share{};  ///< share of a step that waits for the network
+  std::optional<TimesGiven> times{};
+  std::optional<int> ranks{};
+  std::optional<Time> mean{}, deviation{}, p50{}, p99{};
+  std::optional<JitterShape> shape{};
+  std::optional<int> barriers{};
+  std::vector<SlowKind> slow{};
+  std::optional<int> rails{}, rails_lost{};
+  std::optional<LostRail> reroute{};
+  std::optional<double> network_share{};
 
   static RequestTable<StragglersRequest> fields();
 };

@@ -25,17 +25,15 @@ struct OnMachine {
 };
 
 struct StorageRequest : OnMachine {
-  int nodes = 1;                                   ///< number of nodes that load; default 1
-  std::optional<Bytes> bytes;                      ///< size of the weights in all
-  std::optional<Bytes> bytes_per_gpu;              ///< bytes for each GPU, instead of bytes
-  std::optional<int> gpus;                         ///< GPUs of a node that read; default all
-  std::optional<std::string> client;               ///< link a node reads by, as ethernet-100
-  std::optional<int> ports;                        ///< client ports of a node; default 1
-  std::optional<Bandwidth> read_bandwidth;         ///< read rate of a node's drives, as "50 GB/s"
-  std::optional<Bandwidth> store_bandwidth;        ///< read rate of the store for all nodes together
-  Time latency{};                                  ///< time to the first byte, as "500 us"
-  std::optional<Bandwidth> host_memory_bandwidth;  ///< bandwidth of a node's memory, reads and writes together
-  bool behind_host = false;                        ///< drives or ports are not attached to the GPUs' PCIe switches
+  int nodes = 1;
+  std::optional<Bytes> bytes, bytes_per_gpu;
+  std::optional<int> gpus;
+  std::optional<std::string> client;
+  std::optional<int> ports;
+  std::optional<Bandwidth> read_bandwidth, store_bandwidth;
+  Time latency{};
+  std::optional<Bandwidth> host_memory_bandwidth;
+  bool behind_host = false;
 
   static RequestTable<StorageRequest> fields();
 };
@@ -72,11 +70,11 @@ struct StorageAnswer {
 };
 
 struct AccessRequest : OnMachine {
-  std::optional<std::vector<Bytes>> bytes;  ///< default 64B:64KiB:x2
-  std::optional<int> warps;                 ///< warps that load or store; default 1, 2 KiB in flight each
-  std::optional<Bytes> in_flight;           ///< infinity: no bound
-  std::optional<int> hops;                  ///< links between the two, on a torus; default 1
-  Time start{};                             ///< time to post an RDMA message, added to the rest, as "2 us"
+  std::optional<std::vector<Bytes>> bytes;
+  std::optional<int> warps;
+  std::optional<Bytes> in_flight;
+  std::optional<int> hops;
+  Time start{};
 
   static RequestTable<AccessRequest> fields();
 };
@@ -91,7 +89,7 @@ struct AccessOfSize {
 
 struct AccessAnswer {
   std::string system, tier;
-  std::optional<Bytes> in_flight{}, store_until{}, load_until{};  ///< none: without bound
+  std::optional<Bytes> in_flight{}, store_until{}, load_until{};
   std::vector<Bytes> bytes;
   std::vector<Time> store, load, rdma;
   [[nodiscard]] std::vector<AccessOfSize> sizes() const;
@@ -103,9 +101,9 @@ struct AccessAnswer {
 };
 
 struct IncastRequest : OnMachine {
-  std::optional<int> senders;  ///< number of GPUs that write at once
-  std::optional<Bytes> bytes;  ///< bytes written by each sender
-  Time start{};                ///< time to post an RDMA message, added to the rest, as "2 us"
+  std::optional<int> senders;
+  std::optional<Bytes> bytes;
+  Time start{};
 
   static RequestTable<IncastRequest> fields();
 };

@@ -48,13 +48,13 @@ enum class TunedOperation : unsigned char { all_reduce, all_gather, reduce_scatt
 }
 
 struct TuneRequest {
-  Machine system;  ///< NAME
-  Counts nodes;   ///< empty: one node, or one domain where it is larger
-  int ranks = 0;  ///< 0: all of the nodes
-  DataType dtype = DataType::half;          ///< int8 half bfloat16 fp8 float double; default half
-  std::optional<TunedOperation> operation;  ///< one of: all_reduce all_gather reduce_scatter broadcast reduce; default all
-  std::string calibration;                  ///< none, or a calibration file; default the shipped one
-  std::vector<std::string> overrides;       ///< values of the machine, as in tiers.nic.endpoints=4
+  Machine system;
+  Counts nodes;
+  int ranks = 0;
+  DataType dtype = DataType::half;
+  std::optional<TunedOperation> operation;
+  std::string calibration;
+  std::vector<std::string> overrides;  ///< values of the machine, as in tiers.nic.endpoints=4
 
   static RequestTable<TuneRequest> fields();
 };
@@ -99,14 +99,14 @@ struct TuneAnswer {
   std::vector<SlowChoice> ranges{};
   std::vector<UnmeasuredChoice> unmeasured{};
   std::vector<std::string> doubts{};
-  std::string config{};  ///< plugin_config
+  std::string config{};
 
   static AnswerTable<TuneAnswer> fields();
 };
 
 /// Compares NCCL's choice with every pair it could be made to run, exact to the byte where the comparison changes.
-/// \throws Refusal without a machine; RequestError for an operation without a table, a library without such settings, ranks that do not fit,
-/// and as load_system; SpecError as load_system
+/// \throws Refusal without a machine; RequestError for an operation without a table, a library without such settings, ranks that do not
+/// fit, and as load_system; SpecError as load_system
 [[nodiscard]] TuneAnswer answer(const TuneRequest& request);
 
 /// The sure ranges as the CSV that NVIDIA/nccl's ext-tuner/example reads:

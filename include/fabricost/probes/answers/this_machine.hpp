@@ -2,9 +2,9 @@
 /// This machine: its measurement, and its comparison with a stock system (machine/this_machine.hpp).
 
 #include <fabricost/answers/calibrate.hpp>
-#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/probes/machine/this_machine.hpp>
 #include <fabricost/probes/measure/row.hpp>
 
@@ -41,12 +41,12 @@ struct WholeSizes {
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, WholeSizes& out);
 
 struct MeasureRequest {
-  bool quick = false;             ///< measure for two minutes instead of fifteen
-  Machine system;                 ///< shipped system to compare with, if this one is not recognised
-  std::vector<std::string> only;  ///< probes to run: memory launch host peer collectives overlap, a probe, an operation
-  TimeToSpend budget;             ///< time to spend, default 900, with quick 120
-  WholeSizes sizes;               ///< message sizes: 1KiB:1GiB:x2, or 4KiB,64KiB
-  GpuNumbers gpus;                ///< GPUs to measure: 0,2,4-7; default all
+  bool quick = false;
+  Machine system;
+  std::vector<std::string> only;
+  TimeToSpend budget;
+  WholeSizes sizes;
+  GpuNumbers gpus;
 
   static RequestTable<MeasureRequest> fields();
 };
@@ -113,8 +113,7 @@ struct MeasureAnswer : ProbedMachine {
   std::vector<NotMeasuredAnswer> not_measured;
   Time time{};
   bool complete = true;
-  std::string ended;
-  std::string file, machine_file;  ///< the command writes to them
+  std::string ended, file, machine_file;
   std::shared_ptr<const MeasuredRun> made;
   [[nodiscard]] std::size_t points() const { return rows.size(); }
   /// The file of points.
@@ -132,10 +131,10 @@ struct MeasureAnswer : ProbedMachine {
 
 /// The request behind the command's `calibrate`, with its options.
 struct CalibrateMachineRequest {
-  std::filesystem::path path;  ///< measured.csv, beside which measured.machine.yaml lies
-  Machine system;              ///< shipped system, instead of the one that the measurement names
-  std::string calibration;     ///< none, or a calibration file; default the shipped one
-  std::string date;            ///< date to write into it; default the day of the measurement
+  std::filesystem::path path;
+  Machine system;
+  std::string calibration;  ///< none, or a calibration file; default the shipped one
+  std::string date;
 
   static RequestTable<CalibrateMachineRequest> fields();
 };
@@ -162,7 +161,7 @@ struct FigureAnswer : MeasuredFigure {
 
 struct MachineAnswer {
   ThisMachine made;
-  std::string file;  ///< path that the command writes it to
+  std::string file;
   [[nodiscard]] const std::string& stock() const { return made.stock; }
   [[nodiscard]] const std::string& title() const { return made.title; }
   [[nodiscard]] int gpus() const { return static_cast<int>(made.machine.gpus.size()); }

@@ -32,17 +32,11 @@
 namespace fabricost::plan {
 
 struct NeedRequest : PlanRequest {
-  std::string unknown;        ///< the quantity to find: gpus, nodes, batch, sequence, domain, nic.bandwidth, nic.count, scale_up.bandwidth
-  std::string over;           ///< values to choose from: "25:400:x2GB/s per direction", 8,16,36,72; default a wide range
-  std::string within;         ///< goal: a step within 3% of the one with no limit on the quantity
-  std::string share_of;       ///< goal: a term's largest share of the step, as in "expert below 10%"
-  std::optional<Time> step;   ///< goal: the longest step, as in 8s
-  std::optional<double> mfu;  ///< goal: the least model FLOPs utilization, as in 0.4
-  std::optional<double> scaling;  ///< goal: the least share of the tokens per GPU that the smallest value gives, as in 50%
-  std::optional<double> tokens;   ///< goal, with in: tokens to train on, as in 15T
-  std::optional<Time> in;         ///< goal, with tokens: the longest run, as in 60d
-  bool goodput = false;           ///< count failures and checkpoints; needs in
-  bool most = false;              ///< the most that still meets the goal, not the least
+  std::string unknown, over, within, share_of;
+  std::optional<Time> step;
+  std::optional<double> mfu, scaling, tokens;
+  std::optional<Time> in;
+  bool goodput = false, most = false;
   GoodputRequest failures{};  ///< the request for goodput, without GPUs
   static constexpr std::array<std::string_view, 3> by_place{"system", "model", "unknown"};
 
@@ -55,10 +49,9 @@ inline constexpr std::array<std::string_view, 4> not_of_a_service{"--top,-k", "-
 }  // namespace detail
 
 struct NeedServeRequest : ServeRequest {
-  std::string unknown;                      ///< the quantity to find: as for training, without batch and sequence
-  std::string over;                         ///< values to choose from: "25:400:x2GB/s per direction", 8,16,36,72; default a wide range
-  bool most = false;                        ///< the most that still meets the goal, not the least
-  std::optional<double> tokens_per_second;  ///< goal: answered tokens per second of all GPUs together
+  std::string unknown, over;
+  bool most = false;
+  std::optional<double> tokens_per_second;
   static constexpr std::array<std::string_view, 3> by_place{"system", "model", "unknown"};
 
   static RequestTable<NeedServeRequest> fields();
@@ -88,8 +81,8 @@ struct NeedAnswer {
   std::vector<NeedTried> tried;
   std::optional<PlannedLayout> layout;
   std::optional<PlannedDeployment> deployment;
-  std::string beyond;  ///< what else of the machine the value asks for
-  std::string title;   ///< the question in one line
+  std::string beyond;
+  std::string title;       ///< the question in one line
   bool one_batch = false;  ///< training: of no other batch than the one given
 
   static AnswerTable<NeedAnswer> fields();
@@ -101,13 +94,12 @@ inline constexpr std::array<std::string_view, 4> best_machine_names{"cheapest", 
 [[nodiscard]] constexpr auto words_of(BestMachine) { return EnumWords{best_machine_names, "a way to be best"}; }
 
 struct NeedMachineRequest : ProjectRequest {
-  std::string unknown = "machine";         ///< the word machine
-  BestMachine by = BestMachine::cheapest;  ///< choice among machines within the limits: cheapest (default), lowest_power
-  std::optional<Dollars> budget;    ///< limit: USD of the run, as in 100M; of owned machines what they lose in worth and use in that time
-  std::optional<Dollars> capital;   ///< limit: USD to buy servers, network and storage, as in 600M
-  std::optional<double> megawatts;  ///< limit: MW of the site
-  std::optional<int> racks;         ///< limit: racks of servers
-  std::string delivered_by;         ///< limit: when the machine can be had, as in 2027-Q1
+  std::string unknown = "machine";
+  BestMachine by = BestMachine::cheapest;
+  std::optional<Dollars> budget, capital;
+  std::optional<double> megawatts;
+  std::optional<int> racks;
+  std::string delivered_by;
 
   static RequestTable<NeedMachineRequest> fields();
 };

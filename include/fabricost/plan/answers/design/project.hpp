@@ -43,16 +43,15 @@ struct OwnDelivery {
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnDelivery& out);
 
 struct ProjectRequest : PlanRequest, FailuresRequest, OwningRequest {
-  Machines systems;                     ///< the machines: names from fabricost machine, or YAML files
-  std::optional<double> tokens;         ///< tokens to train on, as in 15T
-  std::optional<Time> in;               ///< longest run, as in 60d; without gpus, the fewest GPUs that end in time are found
-  std::string done_by;                  ///< latest end: 2027-03-31, 2027-03 or 2027-Q1; the run starts when the machine is delivered
-  std::string start;                    ///< earliest start; default the day of the prices
-  std::vector<OwnDelivery> deliveries;  ///< delivery date of each machine: dgx-b300=2027-02; default what its maker announced
-  double use = 1;                       ///< share of each day that the run has the machine, as in 50%; another job has the rest; default 1
-  std::vector<OwnPrice> own_prices;     ///< your own price of a GPU-hour of each machine: dgx-h100=2.50
-  std::optional<PriceKind> price_kind;  ///< kind of price: on_demand, reserved or owned; default the first known of all machines
-  std::string prices = "default";       ///< file of prices; it may say extends: default
+  Machines systems;
+  std::optional<double> tokens;
+  std::optional<Time> in;
+  std::string done_by, start;
+  std::vector<OwnDelivery> deliveries;
+  double use = 1;
+  std::vector<OwnPrice> own_prices;
+  std::optional<PriceKind> price_kind;
+  std::string prices = "default";
 
   static constexpr std::array<std::string_view, 2> by_place{"systems", "model"};
   static RequestTable<ProjectRequest> fields();
