@@ -117,7 +117,11 @@ struct ServingStack {
   bool assumed_kernels = false;                  ///< inference kernels of this generation were not measured; the spreads include that
 
   /// Tokens per step and sequence: 1 + A + A^2 ... of d drafts, each accepted only if all before it are.
-  [[nodiscard]] double tokens_per_step() const;
+  [[nodiscard]] double tokens_per_step() const {
+    double out = 1, kept = 1;
+    for (int d = 0; d < drafts; ++d) out += kept *= acceptance;
+    return out;
+  }
   /// All that is no exchange takes `factor` times as long.
   void scale(double factor) {
     kernels.scale *= factor;
