@@ -51,7 +51,7 @@ class CalibrationReader {
     in.text("title");
     in.take("extends");
     in.text("date");
-    for (const SpecNode* item : in.texts("systems")) systems.push_back(item->text);
+    systems = in.plain_texts("systems");
     in.text("notes");
     source = tree_.find("source") != nullptr ? tree_.find("source")->text : "";
     assumed = tree_.find("confidence") != nullptr && tree_.find("confidence")->text == "assumed";

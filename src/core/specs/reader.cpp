@@ -88,6 +88,12 @@ std::vector<const SpecNode*> MapReader::texts(std::string_view key) {
   return out;
 }
 
+std::vector<std::string> MapReader::plain_texts(std::string_view key) {
+  std::vector<std::string> out;
+  for (const SpecNode* one : texts(key)) out.push_back(one->text);
+  return out;
+}
+
 std::string MapReader::name(std::string_view key, bool required) {
   const SpecNode* value = node_.find(key);
   std::string out = text(key, required);

@@ -54,6 +54,8 @@ class MapReader {
   std::string reference(std::string_view key, bool required = false);
   /// The entries of a list of plain texts.
   std::vector<const SpecNode*> texts(std::string_view key);
+  /// What they say.
+  std::vector<std::string> plain_texts(std::string_view key);
   bool flag(std::string_view key, bool otherwise);
   int count(std::string_view key, int otherwise, int min, int max, bool required = false);
   double number(std::string_view key, double otherwise, double min, double max);

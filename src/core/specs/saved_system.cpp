@@ -41,7 +41,7 @@ std::optional<SavedSystem> read_saved_system(std::string_view name_or_path) {
     out.extends = in.text("extends");
     if (out.extends.empty()) in.fault(tree, "extends", "is missing", "name the machine that `set` and `calibration` change");
     out.calibration = in.text("calibration");
-    for (const SpecNode* one : in.texts("set")) out.set.push_back(one->text);
+    out.set = in.plain_texts("set");
   });
   const auto from_here = [&](std::string& path) {
     if (path.find('\n') == std::string::npos && is_path(path) && std::filesystem::path{path}.is_relative())

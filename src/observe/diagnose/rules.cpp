@@ -41,9 +41,7 @@ std::vector<std::string> one_or_more(MapReader& in, std::string_view key) {
     std::string one = in.text(key);
     return one.empty() ? std::vector<std::string>{} : std::vector{std::move(one)};
   }
-  std::vector<std::string> out;
-  for (const SpecNode* one : in.texts(key)) out.push_back(one->text);
-  return out;
+  return in.plain_texts(key);
 }
 
 /// A rule's weight is the share of labelled cases in which it was right, where the weight as written counts like some cases more:
@@ -167,8 +165,8 @@ class RuleReader {
         pattern.all = {item.text};
       } else {
         MapReader in(item, fmt::format("{}[{}]", path, i), faults_);
-        for (const SpecNode* one : in.texts("all")) pattern.all.push_back(one->text);
-        for (const SpecNode* one : in.texts("none")) pattern.none.push_back(one->text);
+        pattern.all = in.plain_texts("all");
+        pattern.none = in.plain_texts("none");
         pattern.any_case = in.flag("any_case", false);
         if (pattern.all.empty()) in.fault(item, "all", "is missing", "write what the line holds");
         in.finish();

@@ -97,6 +97,4 @@ Points points_of(const std::vector<std::filesystem::path>& files, const PointDef
   return out;
 }
 
-bool is_trace(const std::filesystem::path& file) { return observe::is_trace(file); }
-
 }  // namespace fabricost::observe::timeline

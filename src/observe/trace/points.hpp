@@ -8,9 +8,6 @@
 
 namespace fabricost::observe::timeline {
 
-/// A file that a reader of traces knows, or a folder with one.
-[[nodiscard]] bool is_trace(const std::filesystem::path& file);
-
 /// \param files of one job \param otherwise its system is the traces' machine \throws SpecError as read_traces, and without a system
 [[nodiscard]] Points points_of(const std::vector<std::filesystem::path>& files, const PointDefaults& otherwise);
 

@@ -99,8 +99,8 @@ void read(Launcher& out, std::string_view program) {
     out.stack = in.text("stack");
     out.library = in.text("library");
     out.options_flag = in.text("options_flag"), out.options = in.take("options"), out.by_hand = in.take("by_hand");
-    for (const SpecNode* one : in.texts("stacks")) out.stacks.push_back(one->text);
-    for (const SpecNode* one : in.texts("other_stacks")) out.other_stacks.push_back(one->text);
+    out.stacks = in.plain_texts("stacks");
+    out.other_stacks = in.plain_texts("other_stacks");
     out.required = in.take("required"), out.flags = in.take("flags", true), out.switches = in.take("switches");
     out.given = in.take("given"), out.choices = in.take("choices"), out.refused = in.take("refused"), out.assumed = in.take("assumed");
   });

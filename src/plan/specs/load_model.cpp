@@ -245,7 +245,7 @@ Model read_model(const SpecNode& tree, Faults& faults) {
   m.title = in.text("title");
   m.notes = in.text("notes");
   m.partial = in.text("partial");
-  for (const SpecNode* alias : in.texts("aliases")) m.aliases.push_back(alias->text);
+  m.aliases = in.plain_texts("aliases");
   const Provenance origin = in.provenance(tree);
   m.source = origin.source;
   m.confidence = name(origin.confidence);

@@ -63,7 +63,7 @@ ServingStack read_stack(MapReader& in, const std::string& name) {
   s.hold_steps = in.number("hold_steps", s.hold_steps, 0, 1e5);
   s.hold_tokens = in.number("hold_tokens", s.hold_tokens, 0, 1e7);
   s.together = in.number("together", s.together, 0, 1e5);
-  for (const SpecNode* one : in.texts("vendors")) s.vendors.push_back(one->text);
+  s.vendors = in.plain_texts("vendors");
   s.kernels.reduce.library = in.choice("library", inference_library_names, s.kernels.reduce.library);
   s.kernels.reduce.version = version_number(in.text("version"));
   read_kernels(in, "experts_prefill", s.kernels.experts_prefill);
@@ -119,12 +119,6 @@ void mean_of(T& into, const std::vector<const T*>& sets, const std::array<Servin
   return out;
 }
 
-[[nodiscard]] std::vector<std::string> read_names(MapReader& in, std::string_view key) {
-  std::vector<std::string> out;
-  for (const SpecNode* one : in.texts(key)) out.push_back(one->text);
-  return out;
-}
-
 void widen_spreads(ServingStack& stack, const ServingSpread& by) {
   stack.spread_tpot = std::hypot(stack.spread_tpot, by.tpot);
   stack.spread_ttft = std::hypot(stack.spread_ttft, by.ttft);
@@ -148,8 +142,8 @@ ServingTable load_serving_table() {
       into.stack = *known;
       read_constants(one, into.stack, serving_stack_parameters);
       into.stack.measured = {one.number("sequences", 0, 0, 1e6), one.number("prompt", 0, 0, 1e9), one.number("answer", 0, 0, 1e9),
-                             read_names(one, "models"), one.flag("apart", false)};
-      into.gpus = read_names(one, "gpus");
+                             one.plain_texts("models"), one.flag("apart", false)};
+      into.gpus = one.plain_texts("gpus");
       into.rows = one.count("rows", 0, 0, 1000000);
     });
   };

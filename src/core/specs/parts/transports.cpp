@@ -15,14 +15,8 @@ namespace fabricost::core {
 
 namespace {
 
-std::vector<std::string> plain_texts(MapReader& in, std::string_view key) {
-  std::vector<std::string> out;
-  for (const SpecNode* one : in.texts(key)) out.push_back(one->text);
-  return out;
-}
-
 AdapterClue read_clue(MapReader& in, const std::string& usual_reason) {
-  AdapterClue out{.pci = plain_texts(in, "pci"), .names = plain_texts(in, "names"), .beside = plain_texts(in, "beside")};
+  AdapterClue out{.pci = in.plain_texts("pci"), .names = in.plain_texts("names"), .beside = in.plain_texts("beside")};
   out.pci_class = in.text("class");
   out.gpus = in.text("gpus");
   out.instance = in.text("instance");
@@ -37,7 +31,7 @@ AdapterClue read_clue(MapReader& in, const std::string& usual_reason) {
 KnownAdapters read_adapters(MapReader& in, std::string_view transport) {
   KnownAdapters out{.transport = std::string{transport}};
   const std::string reason = in.text("reason");
-  out.links = plain_texts(in, "links");
+  out.links = in.plain_texts("links");
   if (out.links.empty()) in.fault(in.node(), "links", "is missing or empty", "name the links of data/links such an adapter has");
   out.rate = in.text("rate");
   out.one_rate = in.flag("one_rate", false);

@@ -18,12 +18,6 @@ namespace fabricost::observe {
 
 namespace {
 
-/// A cell for each pair of ranks, darker the longer one waited for the other.
-struct Waiting {
-  int rank = 0, for_rank = 0;
-  double seconds = 0;
-};
-
 // Both pictures have as many cells as fit, however many ranks and events there are: ranks beyond are summed, or left out and counted;
 // a slice of time is drawn by its largest use.
 
@@ -31,8 +25,6 @@ constexpr std::string_view ink = "#1b2733", pale = "#e6ebf0", computing = "#6b7f
 /// Colours for the kinds of groups, in their order; colour-blind readers can tell them apart.
 constexpr std::array<std::string_view, timeline::kind_names.size()> colours{
     "#9a8fb8", "#e69f00", "#0072b2", "#009e73", "#cc79a7", "#56b4e9"};
-
-[[nodiscard]] std::string seconds_text(double seconds) { return time_text(Time::from_value(seconds)); }
 
 /// From white to dark red.
 [[nodiscard]] std::string heat(double share) {
@@ -84,8 +76,8 @@ constexpr std::size_t as_waiting = timeline::kind_names.size(), as_kernel = as_w
   return what == as_waiting ? waits : what == as_kernel ? computing : colours[what];
 }
 
-/// Rows wait for columns. \param ranks ascending
-[[nodiscard]] std::string waits_svg(const std::vector<int>& ranks, const std::vector<Waiting>& all) {
+/// Rows wait for columns, a cell darker the longer. \param ranks ascending
+[[nodiscard]] std::string waits_svg(const std::vector<int>& ranks, const std::vector<TracedWait>& all) {
   constexpr std::size_t max_cells = 64;
   constexpr double left = 90, top = 70, side = 640, right = 210, bottom = 30;
   const std::size_t bin = std::max<std::size_t>(1, (ranks.size() + max_cells - 1) / max_cells);
@@ -95,9 +87,9 @@ constexpr std::size_t as_waiting = timeline::kind_names.size(), as_kernel = as_w
     return static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin()) / bin;
   };
   double largest = 0;
-  for (const Waiting& one : all) {
+  for (const TracedWait& one : all) {
     const std::size_t row = place(one.rank), column = place(one.for_rank);
-    if (row < count && column < count) largest = std::max(largest, cells[row * count + column] += one.seconds);
+    if (row < count && column < count) largest = std::max(largest, cells[row * count + column] += one.time.value());
   }
   Svg svg;
   svg.text(left, 28, "Who waits for whom", 16, Svg::Anchor::start, true);
@@ -118,7 +110,7 @@ constexpr std::size_t as_waiting = timeline::kind_names.size(), as_kernel = as_w
       if (!(seconds > 0)) continue;
       svg.box(left + cell * static_cast<double>(column), y, cell, cell, heat(seconds / largest), pale, 0);
       if (cell >= 52)
-        svg.text(left + cell * (static_cast<double>(column) + 0.5), y + cell / 2 + 4, seconds_text(seconds), 11, Svg::Anchor::middle, false,
+        svg.text(left + cell * (static_cast<double>(column) + 0.5), y + cell / 2 + 4, time_text(units::s(seconds)), 11, Svg::Anchor::middle, false,
                  cell - 4, 2 * seconds > largest ? "#ffffff" : ink);
     }
   }
@@ -126,7 +118,7 @@ constexpr std::size_t as_waiting = timeline::kind_names.size(), as_kernel = as_w
   for (int i = 0; i <= steps; ++i) {
     const double share = static_cast<double>(i) / steps, y = top + 30.0 * i;
     svg.box(left + side + 30, y, 24, 24, heat(share), "#b7c2cd", 0);
-    svg.text(left + side + 62, y + 16, seconds_text(largest * share), 12);
+    svg.text(left + side + 62, y + 16, time_text(units::s(largest * share)), 12);
   }
   if (bin > 1) svg.text(left + side + 30, top + 30.0 * (steps + 1) + 20, fmt::format("{} ranks a cell", bin), 12);
   return svg.document(left + side + right, top + side + bottom, "who waits for whom");
@@ -171,7 +163,7 @@ constexpr std::size_t as_waiting = timeline::kind_names.size(), as_kernel = as_w
   for (int i = 0; i <= ticks; ++i) {
     const double x = left + chart * i / ticks, nanoseconds = 1e9;
     svg.line(x, y, x, y + 6, "#555555", 1);
-    svg.text(x, y + 20, seconds_text(static_cast<double>(to - from) / nanoseconds * i / ticks), 11, Svg::Anchor::middle);
+    svg.text(x, y + 20, time_text(units::s(static_cast<double>(to - from) / nanoseconds * i / ticks)), 11, Svg::Anchor::middle);
   }
   double x = left;
   const auto legend = [&](std::string_view words, std::string_view colour) {
@@ -281,9 +273,7 @@ void draw(Page& page, const TraceAnswer& a, const FoundTrace& found) {
     page.heading("Who waits for whom");
     std::vector<int> ranks;
     for (const TracedRank& one : a.ranks) ranks.push_back(one.rank);
-    std::vector<Waiting> waits;
-    for (const TracedWait& one : a.waits) waits.push_back({one.rank, one.for_rank, one.time.value()});
-    page.picture(waits_svg(ranks, waits));
+    page.picture(waits_svg(ranks, a.waits));
   }
   std::int64_t end = found.start;
   for (std::size_t i = 0; i < found.job.ranks.size(); ++i)

@@ -6,6 +6,7 @@
 
 #include "readings/logs/literals.hpp"
 #include "readings/logs/pair_points.hpp"
+#include "text/ascii.hpp"
 #include "text/csv.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
@@ -15,8 +16,6 @@
 namespace fabricost::observe::diagnosis {
 
 namespace {
-
-bool has(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
 
 class PairRateReader {
  public:

@@ -4,6 +4,7 @@
 #include "diagnose/inputs/condense.hpp"
 
 #include "readings/logs/log_text.hpp"
+#include "text/ascii.hpp"
 #include "text/line_reader.hpp"
 
 #include <fmt/format.h>
@@ -165,8 +166,6 @@ std::string_view host_of(std::string_view line) {
   return line.substr(0, line.find(' ') < colon ? 0 : colon);
 }
 
-bool contains_text(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
-
 }  // namespace
 
 std::uint64_t form_of_line(std::string_view line) {
@@ -217,7 +216,7 @@ void Condenser::line(std::string_view line) {
   bytes_ += line.size() + 1;
   std::string_view said = line;
   int rank = -1;
-  if (contains_text(line.substr(0, 16), "\x1B")) {
+  if (has(line.substr(0, 16), "\x1B")) {
     whole_line_ = line;
     rank = unprefix(whole_line_);
     said = whole_line_;
@@ -279,10 +278,10 @@ const Condenser::Slot* Condenser::form_at(std::uint64_t place, std::string_view 
       "per iteration (", "completed step: ", "\tData ", " data: ",        "data_time: ", "DataLoadin",
       "Init START",      "Init COMPLETE",    "SeqNum=", " last enqueued", "WORLD_SIZE",  "world_size",
       "world size",      " set by env",      "LnkCap",  "LnkSta",         "flight reco", " device "};
-  if (contains_text(text, " via NET/"))
+  if (has(text, " via NET/"))
     slot.kind = Kind::network;
   else if (text.empty() || text.front() == '#' || is_table_row(text) || (text.front() >= '0' && text.front() <= '9') ||
-           std::any_of(counted.begin(), counted.end(), [&](std::string_view part) { return contains_text(text, part); }))
+           std::any_of(counted.begin(), counted.end(), [&](std::string_view part) { return has(text, part); }))
     slot.kind = Kind::every;
   return &slot;
 }

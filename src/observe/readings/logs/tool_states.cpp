@@ -4,6 +4,7 @@
 #include "readings/logs/tool_states.hpp"
 
 #include "readings/logs/log_text.hpp"
+#include "text/ascii.hpp"
 
 #include <fmt/format.h>
 
@@ -15,12 +16,7 @@ namespace fabricost::observe {
 namespace {
 
 constexpr std::size_t longest_line = 200, most_gpus = 1024, deepest_heading = 12;
-
-std::string_view without_blanks(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
-  return text;
-}
+constexpr std::string_view blanks = " \t\r";
 
 /// A tab goes to the next multiple of eight.
 std::size_t indent_of(std::string_view line) {
@@ -59,7 +55,7 @@ bool ToolStates::starts(std::string_view text) {
   } else if (text.starts_with("CA '") && text.size() > 5 && text.back() == '\'') {
     enter(Tool::ibstat, text.substr(4, text.size() - 5));
   } else if (text.starts_with("hca_id:")) {
-    enter(Tool::devinfo, without_blanks(text.substr(7)));
+    enter(Tool::devinfo, trimmed(text.substr(7), blanks));
   } else if (text.starts_with("GPU ") && text.find("(UUID: ") != std::string_view::npos) {
     enter(Tool::nvlink, text.substr(0, text.find(':')));
   } else if (text.starts_with("gpuId ") && text.back() == ':') {
@@ -92,7 +88,7 @@ std::string ToolStates::link(std::string_view text) {
     tool_ = Tool::none;
     return {};
   }
-  const std::string_view value = without_blanks(text.substr(colon + 2));
+  const std::string_view value = trimmed(text.substr(colon + 2), blanks);
   if (nvlinks_.size() < most_gpus || nvlinks_.contains(device_)) {
     NvlinkState& one = nvlinks_[device_];
     double rate = 0;
@@ -109,10 +105,8 @@ std::string ToolStates::link(std::string_view text) {
 }
 
 std::string ToolStates::take(std::string_view line) {
-  const std::string_view text = without_blanks(line);
-  const bool may_start = tool_ != Tool::none || text.starts_with("=====") || text.starts_with("CA '") || text.starts_with("hca_id:") ||
-                         text.starts_with("GPU ") || text.starts_with("gpuId ");
-  if (text.empty() || text.size() > longest_line || !may_start || starts(text) || tool_ == Tool::none) return {};
+  const std::string_view text = trimmed(line, blanks);
+  if (text.empty() || text.size() > longest_line || starts(text) || tool_ == Tool::none) return {};
   if (tool_ == Tool::nvlink) return link(text);
   if (tool_ == Tool::dcgmi) {  // "D D U _": a letter for each link
     const bool letters = text.find_first_not_of("UDX_ ") == std::string_view::npos;
@@ -134,8 +128,8 @@ std::string ToolStates::take(std::string_view line) {
       headings_.push_back({indent, std::string{colon == std::string_view::npos ? text : text.substr(0, colon)}});
     return {};
   }
-  const std::string_view key = without_blanks(text.substr(0, colon)),
-                         value = without_blanks(text.substr(colon + (tool_ == Tool::smi ? 3 : 1)));
+  const std::string_view key = trimmed(text.substr(0, colon), blanks),
+                         value = trimmed(text.substr(colon + (tool_ == Tool::smi ? 3 : 1)), blanks);
   if (tool_ == Tool::devinfo && key == "port") {
     headings_.assign(1, {indent, fmt::format("port {}", value)});
     return {};
