@@ -199,7 +199,7 @@ struct GoodputShares {
 }
 
 /// \param nics of a node of the machine; 0: unknown
-void mean_flaps(FailingJob& out, const GoodputRequest& a, int nics) {
+void take_flaps(FailingJob& out, const GoodputRequest& a, int nics) {
   if (a.flaps_per_link_year.has_value() != a.flap_stall.has_value())
     throw Refusal(
         "link flaps need both: <flaps_per_link_year>, how often a link drops out, and <flap_stall_seconds>, until traffic flows again");
@@ -215,7 +215,7 @@ void mean_flaps(FailingJob& out, const GoodputRequest& a, int nics) {
   out.question.other_failures = out.flaps.failures_per_hour() / 3600;
 }
 
-void mean_rails(FailingJob& out, const GoodputRequest& a, int nics) {
+void take_rails(FailingJob& out, const GoodputRequest& a, int nics) {
   if (!a.lost_rails) {
     if (a.rails || a.network_share) throw Refusal("<rails> and <network_share> are of lost NICs: add <lost_rails>");
     return;
@@ -235,7 +235,7 @@ void take_fleet(FailureQuestion& q, const FailureFleet& fleet, double gpus_per_n
   q.replaced = a.replaced.value_or(fleet.replaced());
 }
 
-void mean_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
+void take_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
   FailureQuestion& q = out.question;
   if (a.mttf_node.has_value() + a.failures_per_node_day.has_value() + a.failures_per_1000_node_days.has_value() +
           a.fleet.has_value() >
@@ -256,7 +256,7 @@ void mean_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& fac
   }
 }
 
-void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
+void take_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
   Checkpointing& c = out.question.checkpointing;
   if (a.model) out.checkpoint_bytes = checkpoint_bytes_per_parameter * parameters_of(a.model.load()).total;
   if (a.storage_bandwidth && out.checkpoint_bytes <= 0)
@@ -286,7 +286,7 @@ void check_spares_per_rack(int spares, int nodes) {
 namespace {
 
 /// \param domain GPUs of a rack of the machine; 0: no machine
-void mean_racks(FailingJob& out, const GoodputRequest& a, int domain) {
+void take_racks(FailingJob& out, const GoodputRequest& a, int domain) {
   if (!a.spares_per_rack) return;
   if (domain == 0) throw Refusal("<spares_per_rack> are nodes of a rack of the machine: add <system>, as in <system=gb200-nvl72>");
   out.rack = static_cast<int>(domain / out.gpus_per_node);
@@ -318,11 +318,11 @@ void mean_racks(FailingJob& out, const GoodputRequest& a, int domain) {
   out.gpus_per_node = a.gpus_per_node.value_or(out.gpus_per_node);
   out.question.nodes = std::ceil(out.gpus / out.gpus_per_node);
   out.jitter = a.jitter.value_or(0);
-  mean_rate(out, a, facts);
-  mean_checkpoints(out, a, facts);
-  mean_racks(out, a, domain);
-  mean_flaps(out, a, nics);
-  mean_rails(out, a, nics);
+  take_rate(out, a, facts);
+  take_checkpoints(out, a, facts);
+  take_racks(out, a, domain);
+  take_flaps(out, a, nics);
+  take_rails(out, a, nics);
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 namespace fabricost::plan {
@@ -44,14 +45,14 @@ template <class Pair>
   return std::nullopt;
 }
 
-[[nodiscard]] std::string words_for(BestMachine by) {
-  switch (by) {
-    case BestMachine::cheapest: return "run, USD";
-    case BestMachine::lowest_power: return "site, W";
-    case BestMachine::fewest_gpus: return "GPUs";
-    case BestMachine::soonest: return "wait and run, s";
-  }
-  return "";
+/// What is measured, and what is wanted, in the order of BestMachine.
+struct BestWords {
+  std::string_view measure, goal;
+};
+[[nodiscard]] BestWords words_for(BestMachine by) {
+  static constexpr std::array<BestWords, 4> words{
+      {{"run, USD", "the cheapest"}, {"site, W", "the lowest power"}, {"GPUs", "the fewest GPUs"}, {"wait and run, s", "the soonest"}}};
+  return words[static_cast<std::size_t>(by)];
 }
 
 [[nodiscard]] std::optional<std::string> end_day_of(const ProjectedRun& r, RunEnd end) {
@@ -143,10 +144,7 @@ struct BestRun {
 }
 
 [[nodiscard]] std::string goal_words(const NeedMachineRequest& q) {
-  std::string out = q.by == BestMachine::cheapest       ? "the cheapest"
-                    : q.by == BestMachine::lowest_power ? "the lowest power"
-                    : q.by == BestMachine::fewest_gpus  ? "the fewest GPUs"
-                                                        : "the soonest";
+  std::string out{words_for(q.by).goal};
   const auto say = [&out](const std::string& words) { out += ", " + words; };
   if (q.in) say("in at most " + duration_text(*q.in));
   if (!q.done_by.empty()) say("by " + day_text(*parse_day(q.done_by)));
@@ -252,7 +250,7 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   const std::vector<need::BestRun> rows = at(RunEnd::predicted), fast = at(RunEnd::fast), slow = at(RunEnd::slow);
   NeedMachineAnswer out;
   out.goal = need::goal_words(q);
-  out.measured = need::words_for(q.by);
+  out.measured = need::words_for(q.by).measure;
   out.bought = q.price_kind == PriceKind::owned;
   out.title = fmt::format("{}, {} tokens", runs.all.model, count_text(runs.all.tokens));
   need::add_tried(q, out, rows, runs, names);
