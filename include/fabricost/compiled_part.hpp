@@ -20,8 +20,7 @@ namespace fabricost::core {
 [[gnu::used]] constexpr void (*version_of_compiled_part)() noexcept = &FABRICOST_COMPILED_PART;
 
 /// Stores the location of the package a program was compiled with: a path, perhaps with "/..".
-/// data_directory() tries it after the places beside the program. The text must outlive the program. \returns
-/// true
+/// data_directory() tries it after the places beside the program. The text must outlive the program. \returns true
 bool remember_package_data(const char* directory) noexcept;
 
 #ifdef FABRICOST_DATA_DIRECTORY

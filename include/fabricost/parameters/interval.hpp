@@ -25,8 +25,8 @@ inline constexpr double assumed_kernels_spread = prior::stack::kernels_spread;
 }
 
 /// The probability that a step is shorter than another. Errors are normal in the log; a share of them is common (data/priors/stack.yaml):
-/// Phi(log(longer) / sigma), sigma^2 = a^2 + b^2 - 2 share a b. \param longer predicted seconds of the other over its own \param
-/// half_width, other_half_width log of the interval's high end over the predicted seconds
+/// Phi(log(longer) / sigma), sigma^2 = a^2 + b^2 - 2 share a b. \param longer predicted seconds of the other over its own
+/// \param half_width, other_half_width log of the interval's high end over the predicted seconds
 [[nodiscard]] inline double likely_shorter(double longer, double half_width, double other_half_width, bool one_gpu) {
   const double shared = one_gpu ? prior::stack::shared_gpu : prior::stack::shared_steps;
   const double a = half_width / nine_in_ten, b = other_half_width / nine_in_ten;

@@ -13,8 +13,8 @@
 namespace fabricost::core {
 
 /// A standalone SVG 1.1 document in UTF-8, 1000 units wide; no scripts, nothing loaded from elsewhere. A
-/// tier's load is the sum of its terms over the predicted time; launches count for the GPUs. \param
-/// prediction of this system; nullptr: no loads \param question the request, as a line of text
+/// tier's load is the sum of its terms over the predicted time; launches count for the GPUs.
+/// \param prediction of this system; nullptr: no loads \param question the request, as a line of text
 [[nodiscard]] std::string picture(const System& system, const Prediction* prediction = nullptr, const std::string& question = {});
 
 /// Assumed width of a text in that font size, in the same units: 0.6 em per character, more than Helvetica,

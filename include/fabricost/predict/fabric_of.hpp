@@ -72,8 +72,8 @@ void bound_by_host_memory(Fabric& f, const System& system, double nodes);
 /// Ranks per domain and number of domains. \throws RequestError when they do not divide.
 [[nodiscard]] Levels levels_of(const System& system, int ranks, int nodes);
 
-/// The fabric of an operation with ranks placed as in `levels`: ranks per domain, domains. \throws
-/// RequestError when the machine has no links to join them.
+/// The fabric of an operation with ranks placed as in `levels`: ranks per domain, domains.
+/// \throws RequestError when the machine has no links to join them.
 [[nodiscard]] Fabric fabric_on(const System& system, const Operation& op, const Levels& levels);
 
 /// \throws RequestError when the ranks do not divide or the machine has no links to join them.

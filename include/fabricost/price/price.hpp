@@ -12,8 +12,8 @@
 
 namespace fabricost::core {
 
-/// True if a form was fitted to measurements of this (algorithm, fabric); otherwise the price follows from
-/// the schedule alone.
+/// True if a form was fitted to measurements of this (algorithm, fabric); otherwise the price follows from the schedule, but for an
+/// all_to_all by rails (price/rail_exchange.hpp).
 [[nodiscard]] bool has_fitted_form(Algorithm algorithm, Collective op, const Fabric& fabric);
 
 /// The price of a schedule on a fabric under a protocol, as a function of the size.

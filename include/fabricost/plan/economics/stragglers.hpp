@@ -23,8 +23,8 @@ namespace fabricost::plan {
 
 inline constexpr double euler_gamma = 0.57721566490153286;
 
-/// 1 - (1 - q)^n without cancellation: the share of steps with at least one late rank of n. \throws
-/// RequestError for q outside [0, 1]
+/// 1 - (1 - q)^n without cancellation: the share of steps with at least one late rank of n.
+/// \throws RequestError for q outside [0, 1]
 [[nodiscard]] double somebody_late(double share, double ranks);
 
 /// H_n. Summed to 10,000, beyond that ln n + gamma + 1/(2n) - 1/(12 n^2) (error below 1e-17).

@@ -204,8 +204,8 @@ struct ParameterCount {
 /// Counts every matrix, the norms and, if present, the biases. \param m a shape that passed `check`
 [[nodiscard]] ParameterCount parameters_of(const Model& m);
 
-/// Bytes added by a cached token while no window is full, all layers: 2 l g d w, latent l (kv + r) w. \param
-/// width bytes of one value
+/// Bytes added by a cached token while no window is full, all layers: 2 l g d w, latent l (kv + r) w.
+/// \param width bytes of one value
 [[nodiscard]] double kv_bytes_per_token(const Model& m, double width);
 
 /// Bytes of one sequence of `context` tokens: windowed layers keep at most their window; mixing layers keep a

@@ -68,8 +68,8 @@ class Gpus {
   [[nodiscard]] int compute(int gpu) const;
 
   [[nodiscard]] bool can_reach(int from, int to) const;
-  /// Enables direct access of `from` to memory of `to` (loads, stores, copies), once per pair. \throws
-  /// Unsupported
+  /// Enables direct access of `from` to memory of `to` (loads, stores, copies), once per pair.
+  /// \throws Unsupported
   void reach(int from, int to);
 
   /// A buffer of twice this GPU's L2, written to evict everything else.

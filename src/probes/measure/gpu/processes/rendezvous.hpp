@@ -46,8 +46,8 @@ class Rendezvous {
   [[nodiscard]] int rank() const { return place_.rank; }
   [[nodiscard]] int processes() const { return place_.processes; }
 
-  /// Copies the first process's bytes to every process; sizes must be equal everywhere. \throws
-  /// RendezvousFault
+  /// Copies the first process's bytes to every process; sizes must be equal everywhere.
+  /// \throws RendezvousFault
   void broadcast(void* bytes, std::size_t size);
   /// The maximum over all processes. \throws RendezvousFault
   [[nodiscard]] double highest(double value);
