@@ -408,7 +408,11 @@ std::string detail::no_such(std::string_view function, std::string_view given, c
   constexpr std::size_t read_at_once = 25;
   const std::string all = names.size() > read_at_once ? fmt::format("help(fabricost.{}) lists the {} that it takes", function, names.size())
                                                       : fmt::format("it takes {}", joined(names));
-  return fmt::format("{}() has no {}; {}", function, given, did_you_mean(near, all));
+  constexpr std::array<std::string_view, 3> units{"_seconds", "_bytes", "_bytes_per_second"};
+  const bool lacks_unit = std::any_of(units.begin(), units.end(), [&](std::string_view unit) {
+    return !near.empty() && near.front() == std::string{given} + std::string{unit};
+  });
+  return fmt::format("{}() has no {}; {}{}", function, given, did_you_mean(near, all), lacks_unit ? " Names end with their unit" : "");
 }
 
 void add_properties(py::handle type, std::span<const Field> fields, std::size_t shift, bool members) {

@@ -73,6 +73,7 @@ def test_impossible_questions_are_request_errors(h100, says, ask):
     ("System() takes 1 argument, not 2", lambda s: fc.System("dgx-h100", 2)),
     ("plan() has no seq_len; did you mean sequence?", lambda s: fc.plan(seq_len=4096)),
     ("plan() has no dtype; did you mean precision?", lambda s: fc.plan(dtype="fp8")),
+    ("plan_serve() has no ttft; did you mean ttft_seconds? Names end with their unit", lambda s: fc.plan_serve(ttft=1)),
     ("plan() has no gpu; did you mean gpus or system?", lambda s: fc.plan(gpu=16)),
     ("gpus: a number is wanted, not list; ask once for each, or see explore", lambda s: fc.plan("dgx-h100", gpus=[16, 32])),
     ("plan_serve() has no backend; did you mean stack?", lambda s: fc.plan_serve(backend="vllm")),
