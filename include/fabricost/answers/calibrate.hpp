@@ -25,7 +25,7 @@ namespace fabricost::core {
 }
 
 struct CalibrateRequest {
-  Machine system;
+  Machine system;  ///< none: the usual one of the GPUs in logs; of point CSVs all machines are fitted together
   std::vector<Sample> samples;
   int nodes = 0;            ///< number of nodes, as nccl-tests counts them
   int ranks = 0;            ///< number of GPUs

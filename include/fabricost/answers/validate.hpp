@@ -28,9 +28,9 @@ inline constexpr auto ask_library_of_files = asks(&R::library, "library", "--lib
 
 struct ValidateRequest {
   std::vector<Sample> samples;
-  Machine system;
-  int nodes = 0;  ///< number of nodes, as nccl-tests counts them
-  int ranks = 0;  ///< number of GPUs
+  Machine system;  ///< a System given as a value prices every point, whatever machine the point names
+  int nodes = 0;   ///< number of nodes, as nccl-tests counts them
+  int ranks = 0;   ///< number of GPUs
   std::optional<Choice::Rule> choice;
   std::string calibration, stack;
   bool raw = false;

@@ -178,15 +178,15 @@ struct Diagnosis {
   RunState state = RunState::nothing_to_judge;
   bool healthy = true;
   std::string verdict, normal{};
-  std::vector<Finding> causes{};
-  std::vector<RuleSeen> rules{};
+  std::vector<Finding> causes{};  ///< only expected_value_wrong and debug_env if healthy; other if a failure is not understood
+  std::vector<RuleSeen> rules{};  ///< in the order of their files
   std::vector<NextQuestion> next{};
   std::vector<DiagnosedSize> sizes{};
   std::string system{};
   bool system_guessed = false;
   std::string adapters{};  ///< of the log, where they stand for the machine's own: the verdict names both
   Basis basis = Basis::datasheet;
-  std::vector<Difference> differences{};
+  std::vector<Difference> differences{};  ///< the most telling first
   std::vector<std::string> notes{};
 
   /// Nothing proves a fault, though the run may not have been measured, or be slower than predicted.

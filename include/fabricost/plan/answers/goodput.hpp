@@ -106,9 +106,9 @@ struct GoodputAnswer {
   std::optional<double> fatal_flaps_per_day;
   std::optional<int> rails, lost_rails;
   std::optional<double> network_factor, step_factor, lost_dollars_per_day;
-  std::optional<std::vector<CausePerDay>> fleet_causes;
+  std::optional<std::vector<CausePerDay>> fleet_causes;  ///< empty where the user gave the rate
   std::vector<CausePerDay> causes;
-  std::vector<GoodputAtScale> by_scale;
+  std::vector<GoodputAtScale> by_scale;  ///< 1,024 to 131,072 GPUs, and the job's own number
   std::vector<GoodputOfFleet> by_fleet;
   bool own_interval = false;  ///< the checkpoint interval was given; otherwise it is the optimal one
   Time reload{};

@@ -219,7 +219,7 @@ struct PlanAnswer {
   std::optional<PlanExplanation> explanation;
   std::optional<PlannedSites> sites;
   std::optional<Time> alone, fastest;
-  std::optional<PlannedLayout> best;
+  std::optional<PlannedLayout> best;  ///< best_of_job; of the command's JSON alone, since it takes a search
   std::optional<double> stack_scale;
   std::shared_ptr<const FoundPlan> found;
 

@@ -89,7 +89,7 @@ struct AccessOfSize {
 
 struct AccessAnswer {
   std::string system, tier;
-  std::optional<Bytes> in_flight{}, store_until{}, load_until{};
+  std::optional<Bytes> in_flight{}, store_until{}, load_until{};  ///< none: without bound
   std::vector<Bytes> bytes;
   std::vector<Time> store, load, rdma;
   [[nodiscard]] std::vector<AccessOfSize> sizes() const;
