@@ -1,13 +1,11 @@
 #pragma once
 /// The few most informative measurements for an unmeasured machine: run by `measure --quick`, and used by the
-/// accuracy page to calibrate a left-out generation from a handful of points. Each list begins with the one
-/// before it.
+/// accuracy page to calibrate a left-out generation from a handful of points.
 
 #include <fabricost/collective.hpp>
 #include <fabricost/hardware/constants.hpp>
 
 #include <array>
-#include <span>
 
 namespace fabricost::core {
 
@@ -21,7 +19,7 @@ struct Probe {
 /// Two latencies and one bandwidth; then, one after the other, the point that reduces the expected error
 /// most, given the prior (average over the A100, H100 and B200 servers, all collectives, 2 to 8 ranks, 512 B
 /// to 512 MiB).
-inline constexpr std::array<Probe, 12> probes{{
+inline constexpr std::array<Probe, 12> quick_probes{{
     {Collective::all_gather, true, 2048},
     {Collective::all_gather, false, 2048},
     {Collective::all_gather, false, 512 * mebibyte},
@@ -35,8 +33,5 @@ inline constexpr std::array<Probe, 12> probes{{
     {Collective::all_gather, true, 128 * kibibyte},
     {Collective::all_reduce, false, 32 * mebibyte},
 }};
-inline constexpr std::span<const Probe> latency_probes{probes.data(), 2};
-inline constexpr std::span<const Probe> first_probes{probes.data(), 3};  ///< with one bandwidth
-inline constexpr std::span<const Probe> quick_probes{probes};
 
 }  // namespace fabricost::core

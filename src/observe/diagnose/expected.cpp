@@ -144,7 +144,7 @@ namespace {
 class Account {
  public:
   explicit Account(const Context& context) : c(context), shown(shown_bus(context)), meant(context.expected.rate) {
-    if (e.in_bits) add(fmt::format("{} are bits: {} / 8 = {}", e.typed, e.typed, say(e.rate)));
+    if (e.in_bits) add(fmt::format("{} are bits: {} / 8 = {}", e.typed, e.typed, gigabytes(e.rate)));
     links();
     bits();
     bandwidths();
@@ -155,45 +155,45 @@ class Account {
     const bool fine = (c.judged.compared && !c.judged.slow) || full_adapters();
     reached = met_ || fine;
     slipped = !reached && !c.judged.compared && slip_;
-    if (why.empty()) why = fmt::format("{} expected, {} measured: the expectation is met", say(e.rate), say(shown));
+    if (why.empty()) why = fmt::format("{} expected, {} measured: the expectation is met", gigabytes(e.rate), gigabytes(shown));
   }
 
   bool reached = false, slipped = false;  ///< by the run; in the expectation
   [[nodiscard]] Facts facts() const {
     const double off = std::max(e.rate / shown, shown / e.rate);
-    return {e.typed, say(shown), fmt::format("{:.3g}", off), why};
+    return {e.typed, gigabytes(shown), fmt::format("{:.3g}", off), why};
   }
 
  private:
   void add(const std::string& text) { why += (why.empty() ? "" : "; ") + text; }
-  [[nodiscard]] static std::string say(double rate) { return gigabytes(rate); }
 
   void links() {
     std::string how;
     const double one_way = one_way_links(c, n, how);
     if (e.both_directions) {
       meant = e.rate / 2;
-      add(fmt::format("both directions together: one way is {} / 2 = {}", say(e.rate), say(meant)));
+      add(fmt::format("both directions together: one way is {} / 2 = {}", gigabytes(e.rate), gigabytes(meant)));
     } else if (one_way > 0 && near(e.rate, 2 * one_way, n["near_line_rate"])) {
       slip_ = true;
       meant = one_way;
-      add(fmt::format("{} adds up both directions ({}): one way is {}, and bus bandwidth counts one way", say(e.rate), how, say(one_way)));
+      add(fmt::format("{} adds up both directions ({}): one way is {}, and bus bandwidth counts one way", gigabytes(e.rate), how,
+                      gigabytes(one_way)));
     } else if (one_way > 0 && near(e.rate, one_way, n["near_line_rate"])) {
       slip_ = shown >= n["line_rate_least"] * e.rate;
       add(
           fmt::format("{} is the line rate one way ({}); flags, headers and acknowledgements share the link, so that the largest messages "
                       "move {}",
-                      say(e.rate), how, moved(n, one_way)));
+                      gigabytes(e.rate), how, moved(n, one_way)));
     }
     if (one_way != 0 || c.nodes() > 1) return;
     for (const double one : n.list("headlines")) {
       if (near(e.rate, 2 * one, n["near_headline"]) && shown > n["doubled_least"] * one && shown < n["doubled_most"] * one) {
         slip_ = true;
         meant = one;
-        add(fmt::format("{} is the headline of an NVLink GPU, both directions added up: one way is {}", say(e.rate), say(one)));
+        add(fmt::format("{} is the headline of an NVLink GPU, both directions added up: one way is {}", gigabytes(e.rate), gigabytes(one)));
       } else if (near(e.rate, one, n["near_headline"]) && shown > n["headline_least"] * one && shown < one) {
         slip_ = true;
-        add(fmt::format("{} is an NVLink GPU's line rate one way, of which messages move {}", say(e.rate), moved_share(n)));
+        add(fmt::format("{} is an NVLink GPU's line rate one way, of which messages move {}", gigabytes(e.rate), moved_share(n)));
       }
     }
   }
@@ -203,7 +203,7 @@ class Account {
     slip_ = true;
     meant = e.rate / 8;
     add(fmt::format("{} read as Gbit/s is {} / 8 = {}, which the run shows ({})", e.typed, fmt::format("{:.4g}", e.rate / 1e9),
-                    say(e.rate / 8), say(shown)));
+                    gigabytes(e.rate / 8), gigabytes(shown)));
   }
 
   void bandwidths() {
@@ -212,10 +212,11 @@ class Account {
     const double factor = bus_factor(collective(), ranks);
     if (e.of_algorithm) {
       meant = e.rate * factor;
-      add(fmt::format("as algorithm bandwidth {} is a bus bandwidth of {} x {:.4g} = {}", say(e.rate), say(e.rate), factor, say(meant)));
+      add(fmt::format("as algorithm bandwidth {} is a bus bandwidth of {} x {:.4g} = {}", gigabytes(e.rate), gigabytes(e.rate), factor,
+                      gigabytes(meant)));
     } else if (factor > n["factor_least"] && shown / factor < n["meets"] * e.rate && shown > n["algorithm_least"] * e.rate) {
-      add(fmt::format("compare bus bandwidth: algorithm bandwidth {} x {:.4g} = bus bandwidth {}", say(shown / factor), factor,
-                      say(shown)));
+      add(fmt::format("compare bus bandwidth: algorithm bandwidth {} x {:.4g} = bus bandwidth {}", gigabytes(shown / factor), factor,
+                      gigabytes(shown)));
     }
   }
 
@@ -226,7 +227,7 @@ class Account {
         add(
             fmt::format("{} measured is more than expected: trees on two nodes and reduction in the switch move fewer bytes than the bus "
                         "bandwidth's formula counts, so it may exceed a link's rate",
-                        say(shown)));
+                        gigabytes(shown)));
       return;
     }
     const double sum = nic->aggregate().value();
@@ -234,32 +235,32 @@ class Account {
       add(
           fmt::format("{} above the {} of the {} adapters is no fault: on two nodes a tree sends every byte over the network once where "
                       "the bus bandwidth's formula counts 2(n-1)/n times",
-                      say(shown), say(sum), nic->endpoints));
+                      gigabytes(shown), gigabytes(sum), nic->endpoints));
     else if (near(e.rate, sum, n["near_adapters"]))
-      add(fmt::format("{} is the line rate of {} adapters together, headers included", say(e.rate), nic->endpoints));
+      add(fmt::format("{} is the line rate of {} adapters together, headers included", gigabytes(e.rate), nic->endpoints));
   }
 
   void average() {
     if (c.info.averages.empty() || c.curve.empty()) return;
     const auto& [average, line] = c.info.averages.back();
     if (average * 1e9 < n["average_below"] * shown)
-      add(fmt::format("line {}: the average {:.4g} mixes all sizes; the largest show {}", line.number, average, say(shown)));
+      add(fmt::format("line {}: the average {:.4g} mixes all sizes; the largest show {}", line.number, average, gigabytes(shown)));
   }
 
   void prediction() {
     if (!c.judged.compared || c.judged.slow) return;
     const DiagnosedSize& at = *c.judged.at;
     const double shown = at.bus_bandwidth.value(), predicted = shown * at.measured / at.predicted;
-    add(fmt::format("{} gives {} at {} (between {} and {}); measured {}", c.system->name, say(predicted), size_text(at.bytes),
-                    say(shown * at.measured / at.high), say(shown * at.measured / at.low), say(shown)));
+    add(fmt::format("{} gives {} at {} (between {} and {}); measured {}", c.system->name, gigabytes(predicted), size_text(at.bytes),
+                    gigabytes(shown * at.measured / at.high), gigabytes(shown * at.measured / at.low), gigabytes(shown)));
     const double here = predicted_bus(c, at.bytes.value(), at.nodes);
     const double grown = here > 0 ? predicted * predicted_bus(c, n["large"], at.nodes) / here : 0;
     if (at.bytes.value() < n["large"] && grown > n["grown"] * predicted)
       add(fmt::format("{} is too small to show the machine: {} would give {}", size_text(at.bytes),
-                      size_text(Bytes::from_value(n["large"])), say(grown)));
+                      size_text(Bytes::from_value(n["large"])), gigabytes(grown)));
     if (at.nodes > 2)
       if (const double pair = predicted_bus(c, at.bytes.value(), 2); pair > n["two_nodes"] * predicted)
-        add(fmt::format("two nodes would show {} because a tree between two moves half the bytes; {} nodes cannot", say(pair),
+        add(fmt::format("two nodes would show {} because a tree between two moves half the bytes; {} nodes cannot", gigabytes(pair),
                         at.nodes));
   }
 
@@ -275,7 +276,7 @@ class Account {
       add(fmt::format(
           "{} over {} GPUs of a node is {} each, {:.0f} % of an adapter of {:.0f} Gbit/s ({} / 8 = {}): the network is full; fewer nodes "
           "show more because a tree between two sends half the bytes",
-          say(shown), local, say(each), 100 * each / line, gbits, gbits, say(line)));
+          gigabytes(shown), local, gigabytes(each), 100 * each / line, gbits, gbits, gigabytes(line)));
     }
     return full;
   }
