@@ -540,6 +540,7 @@ PlanAnswer searched(const PlanRequest& request) {
   const TrainingPlan& plan = found->plan;
   PlanAnswer out;
   out.search_time = since(start);
+  if (plan.layouts.empty() && !plan.nearest) throw RequestError("no layout that fits is among those wanted");
   if (plan.layouts.empty()) throw UnmetError(Unmet::memory, nothing_fits(found->system, q, *plan.nearest));
   out.layouts = planned(q, found->system, plan.layouts);
   out.evaluated = plan.evaluated;

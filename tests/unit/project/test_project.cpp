@@ -11,6 +11,10 @@
 #include "unit/project/narrow.hpp"
 #include "support/slow_build.hpp"
 
+#include <random>
+#include <string>
+#include <vector>
+
 using namespace fabricost::plan;
 using Catch::Contains;
 using support::message_of;
@@ -374,4 +378,43 @@ TEST_CASE("need machine: delivery and the last day are limits like money") {
     if (one.holds) CHECK(*soonest.measure <= *one.measure);
   r.delivered_by = "soon";
   CHECK_THAT(message_of([&] { static_cast<void>(answer(r)); }), Contains("delivered_by") && Contains("is no day"));
+}
+
+TEST_CASE("jobs of any size on machines whose domains are no power of two have an answer, or say why not") {
+  std::mt19937 random{72};
+  const auto one_of = [&](const auto& all) { return all[std::uniform_int_distribution<std::size_t>{0, std::size(all) - 1}(random)]; };
+  const std::vector<std::string> machines{"gb200-nvl72",      "vera-rubin-nvl72", "helios-mi455x", "kyber-nvl576",
+                                          "trn3-ultraserver", "cloudmatrix384",   "tpu-8i-pod",    "atlas-960"};
+  const std::vector<std::string> models{"llama3-8b", "llama3-70b"};
+  const std::vector<int> batches{512, 2048, 3000};
+  const auto asked_about = [](const auto& request) {
+    try {
+      (void)answer(request);
+    } catch (const RequestError& error) {
+      CHECK(!std::string{error.what()}.empty());
+    }
+  };
+  for (int i = 0; i < support::draws(10); ++i)
+    for (const std::string& machine : machines) {
+      const int gpus = 8 << std::uniform_int_distribution<int>{0, 14}(random);
+      auto r = asked(machine, gpus);
+      r.model.name = one_of(models);
+      r.global_batch = one_of(batches);
+      r.sequence = 8192;
+      CAPTURE(machine, gpus, r.model.name, *r.global_batch);
+      asked_about(r);
+      CostRequest cost;
+      cost.system.name = machine;
+      cost.gpus = gpus;
+      asked_about(cost);
+      GoodputRequest failing;
+      failing.system.name = machine;
+      failing.gpus = gpus;
+      asked_about(failing);
+    }
+  auto r = asked("gb200-nvl72", 32768);  // its cheapest layout is searched among those that leave fewer GPUs idle, of which none is wanted
+  r.model.name = "llama3-70b";
+  r.global_batch = 2048;
+  r.sequence = 8192;
+  CHECK(answer(r).rows.front().trouble.empty());
 }
