@@ -64,7 +64,7 @@ RequestTable<CostRequest> CostRequest::fields() {
 
 AnswerTable<MoneyAnswer> MoneyAnswer::fields() {
   using A = MoneyAnswer;
-  return {gives(&A::price, "", "dollars", "The rent where it is known, else what owning costs, USD."),
+  return {gives(&A::price, "", "dollars", "The rent where it is known and owning was not asked for, else what owning costs, USD."),
           gives(&A::rented, "rented_usd", "rented_dollars", "GPUs x time x price of a GPU-hour, USD."),
           gives(&A::owned, "owned_usd", "owned_dollars", "servers + network + storage + interest + electricity + site, USD."),
           gives(&A::servers, "servers_usd", "servers_dollars", "Servers x time / lifetime, USD."),
@@ -84,6 +84,9 @@ AnswerTable<CostAnswer> CostAnswer::fields() {
       gives(&A::gpus, "gpus", "gpus", "How many GPUs."),
       gives(&A::paid_gpus, "paid_gpus", "paid_gpus",
             "Those that are paid for: whole racks, or whole nodes of a part. Power, racks and money are of them."),
+      gives(&A::bought_gpus, "bought_gpus", "bought_gpus",
+            "Those that are paid for where they are bought, in whole racks: capital and what owning costs are of them."),
+      gives(&A::paid_in, "paid_in", "paid_in", "What is paid for whole: servers, racks, nodes of a rack, or slices of a torus."),
       gives(&A::part_of_rack, "part_of_rack", "part_of_rack", "Some nodes of one rack are rented; bought, it would be whole."),
       gives(&A::prices, "prices.file", "prices", "Name of the prices."),
       gives(&A::prices_date, "prices.date", "prices_date", "Their date."),
@@ -109,7 +112,8 @@ AnswerTable<CostAnswer> CostAnswer::fields() {
       gives(&A::network_share, "capital.network_share", "network_share", "Of both, the network's; None: not known."),
       gives(&A::capital, "capital.usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known."),
       gives(&A::break_even, "capital.break_even_days", "break_even_seconds",
-            "Busy time after which buying has cost less than renting, with interest, electricity and site, s; None: never, or not known.",
+            "Busy time after which buying has cost less than renting, with interest, electricity and site, s; None: never in the lifetime, "
+            "or not known.",
             day_seconds),
       gives(&A::break_even_use, "capital.break_even_use", "break_even_use",
             "Share of the lifetime that it must be busy for that; above 1: renting is cheaper. None: not known."),
@@ -169,8 +173,6 @@ void refuse_contradictions(const CostRequest& r) {
   if (r.model && !r.mfu) throw Refusal("<model> is for a speed by <mfu>: add it, or leave <model> out");
   if (r.goodput < 1 && !r.step && !r.tokens_per_second_per_gpu && !r.mfu && !r.plan)
     throw Refusal("<goodput> is the share of the time in which tokens are made: add a speed, as <tokens_per_second_per_gpu>");
-  if (r.dollars_per_gpu_hour && r.price_kind == PriceKind::owned)
-    throw Refusal("<dollars_per_gpu_hour> is a rent, and <price_kind=owned> asks what owning costs: leave one of them out");
   if (r.hours && r.tokens) throw Refusal("<hours> or <tokens>: the other one follows");
 }
 
@@ -219,7 +221,7 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
                    .storage = r.storage_share},
                   out.system);
   check_size(out.system, out.gpus);  // by what was asked for, before racks are made whole
-  out.paid_gpus = r.paid_gpus > 0 ? r.paid_gpus : paid_gpus(out.system, out.gpus, out.prices, r.plan ? r.plan->idle_gpus : 0);
+  out.paid = r.paid.bought > 0 ? r.paid : both_paid_gpus(out.system, out.gpus, out.prices, r.plan ? r.plan->idle_gpus : 0);
   out.prices.power.spare_gpus = r.spare_gpus;
   find_rate(out, r, model);
   out.goodput = r.goodput;
@@ -273,15 +275,17 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   const Money& h = f.hourly;
   out.system = a.system.name;
   out.gpus = a.gpus;
-  out.paid_gpus = a.paid_gpus;
+  out.paid_gpus = f.paid;
+  out.bought_gpus = a.paid.bought;
   out.part_of_rack = rents_part(a.system, a.gpus, a.prices);
+  out.paid_in = paid_in(a.system, a.gpus, a.prices);
   out.prices = a.prices.name;
   out.prices_date = a.prices.date;
   out.dollars_per_gpu_hour = when(h.rent_known, in(rent.value, units::USD_per_h).value());
   if (h.rent_known) out.gpu_hour_kind = std::string{name(rent.kind)};
   out.gpu_hour_source = rent.provenance.source;
   out.gpu_hour_confidence = name(rent.provenance.confidence);
-  out.server_per_gpu = when(h.servers_known, f.server / a.paid_gpus);
+  out.server_per_gpu = when(h.servers_known, f.server / a.paid.bought);
   out.server_source = server_price_of(a.system, a.prices).provenance.source;
   out.dollars_per_kwh = (a.prices.electricity.value * units::kWh(1)).value();
   out.pue = a.prices.power.pue.value;
@@ -308,7 +312,7 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.network_cables = f.net.cables;
   out.network_switches = f.net.switches;
   out.transceivers = f.net.transceivers();
-  const double racks = racks_of(a.system, a.paid_gpus, a.prices.power);
+  const double racks = racks_of(a.system, f.paid, a.prices.power);
   out.racks = when(racks > 0, racks);
 }
 
@@ -321,7 +325,7 @@ CostAnswer answer(const CostRequest& request) {
   add_machine(out, a, f);
   out.hour = answer_of(f.hourly);
   out.share = a.share;
-  out.share_gpus = a.share * a.paid_gpus;
+  out.share_gpus = a.share * f.paid;
   out.upgrade = when(a.upgrade > Dollars{}, a.upgrade);
   if (const DollarRate rate = share_rate(a, f); rate > DollarRate{}) {
     const Time day = units::s(day_seconds);
@@ -334,7 +338,7 @@ CostAnswer answer(const CostRequest& request) {
   out.rate_source = a.rate_source;
   if (a.tokens_per_second > 0) {
     out.tokens_per_second = a.tokens_per_second;
-    out.million_tokens = answer_of(money_per_million_tokens(a.system, a.paid_gpus, a.tokens_per_second * a.goodput, a.prices));
+    out.million_tokens = answer_of(money_per_million_tokens(a.system, a.paid, a.tokens_per_second * a.goodput, a.prices));
     if (request.plan && out.million_tokens->price)
       out.token_prices = token_prices(request.plan->tokens, out.million_tokens->price->value(), request.plan->tokens_per_second_per_gpu,
                                       request.plan->between);
@@ -344,7 +348,7 @@ CostAnswer answer(const CostRequest& request) {
     out.run_tokens = a.tokens;
     out.run_goodput = a.goodput;
     out.run_gpu_hours = a.gpus * a.time.value() / hour;
-    out.run = answer_of(money_of(a.system, a.paid_gpus, a.time, a.prices));
+    out.run = answer_of(money_of(a.system, a.paid, a.time, a.prices));
   }
   return out;
 }

@@ -186,15 +186,18 @@ std::string verdict_of(const ProjectAnswer& a) {
 
 std::string verdict_of(const CostAnswer& a) {
   const std::string paid = a.paid_gpus > a.gpus ? fmt::format(": {:.0f} are paid for", a.paid_gpus) : "";
-  const std::string whole = a.part_of_rack ? paid + ", rented by the node; a rack that is bought (--price-kind owned) is paid for whole"
+  const std::string whole = a.part_of_rack ? fmt::format("{}, rented by the node; bought, {:.0f} are paid for, in whole racks", paid, a.bought_gpus)
                             : paid.empty() ? ""
-                                           : paid + ", in whole racks";
-  const std::string hourly = a.hour.rented  ? fmt::format("{} an hour rented", dollars_text(*a.hour.rented))
-                             : a.hour.owned ? ""
-                                            : "no price is known";
-  const std::string owned =
-      a.hour.owned ? fmt::format("{}{}", dollars_text(*a.hour.owned), a.hour.rented ? " owned" : " an hour owned") : "";
-  return fmt::format("{}{}{}: {:.0f} GPUs of {}{}", hourly, hourly.empty() || owned.empty() ? "" : ", ", owned, a.gpus, a.system, whole);
+                                           : fmt::format("{}, in whole {}", paid, a.paid_in);
+  std::string hourly;
+  const auto say = [&hourly](const std::optional<Dollars>& dollars, std::string_view how) {
+    if (dollars) hourly += fmt::format("{}{}{} {}", hourly.empty() ? "" : ", ", dollars_text(*dollars), hourly.empty() ? " an hour" : "", how);
+  };
+  const bool owns = a.hour.price == a.hour.owned;
+  if (owns) say(a.hour.owned, "owned");
+  say(a.hour.rented, "rented");
+  if (!owns) say(a.hour.owned, "owned");
+  return fmt::format("{}: {:.0f} GPUs of {}{}", hourly.empty() ? "no price is known" : hourly, a.gpus, a.system, whole);
 }
 
 std::string verdict_of(const GoodputAnswer& a) {

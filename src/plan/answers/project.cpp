@@ -122,7 +122,7 @@ AnswerTable<ProjectedRun> ProjectedRun::fields() {
       gives(&A::interval_price, "usd_interval", "interval_dollars", "(low, high), USD: of the time; prices are taken as exact."),
       gives(&A::capital, "capital_usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known."),
       gives(&A::break_even, "break_even_days", "break_even_seconds",
-            "Busy time after which buying has cost less than renting, s; None: never, or not known.", days),
+            "Busy time after which buying has cost less than renting, s; None: never in the lifetime, or not known.", days),
       gives(&A::price_kind, "price_kind", "price_kind", "on_demand, reserved, owned or stated (given); None: not known."),
       gives(&A::network_share, "network_share", "network_share", "Of servers, network and storage, the network's price; None: not known."),
       gives(&A::storage_share, "storage_share", "storage_share", "The same of the storage."),
@@ -331,12 +331,12 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
 }
 
 [[nodiscard]] CostAnswer priced(const ProjectRequest& r, const ProjectedRun& run, const Machine& machine, std::optional<PriceKind> kind,
-                                std::optional<double> own, double kept) {
+                                std::optional<double> own, const Prices& prices, double kept) {
   CostRequest asked;
   static_cast<OwningRequest&>(asked) = r;
   asked.system = machine;
   asked.gpus = run.paid_gpus;
-  asked.paid_gpus = run.paid_gpus;
+  asked.paid = both_paid_gpus(*machine.value, run.gpus, prices, run.layout->idle_gpus, standing_by(run, *machine.value, run.spares));
   asked.spare_gpus = standing_by(run, *machine.value, run.spares);
   asked.tokens = r.tokens;
   asked.goodput = kept;
@@ -396,7 +396,7 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
     out.energy = c.run->energy;
     out.interval_energy = scaled(*out.energy, out);
   }
-  const std::string by = c.gpu_hour_kind.value_or(std::string{name(PriceKind::owned)});
+  const std::string by = is_owned(system, prices) ? std::string{name(PriceKind::owned)} : c.gpu_hour_kind.value_or("");
   if (kind && c.run->price && (by == name(*kind) || by == name(PriceKind::stated))) {
     out.price = c.run->price;
     out.price_kind = by;
@@ -587,7 +587,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
     const Prices as = by.kind ? priced_as(prices, *by.kind, own, m) : prices;
     pay(row, systems[m], as);
     const double kept = row.goodput * kept_of_turns(r, *row.failures);
-    row.cost = priced(r, row, on[m], by.kind, own.gpu_hours[m] > 0 ? std::optional{own.gpu_hours[m]} : std::nullopt, kept);
+    row.cost = priced(r, row, on[m], by.kind, own.gpu_hours[m] > 0 ? std::optional{own.gpu_hours[m]} : std::nullopt, as, kept);
     const Time occupied = *row.cost->run_time;
     add_times(row, r, calendar, occupied);
     add_money(row, systems[m], occupied, as, by.kind);

@@ -15,13 +15,14 @@ namespace {
 
 [[nodiscard]] std::string either(const std::optional<Dollars>& dollars) { return dollars ? dollars_text(*dollars) : "unknown"; }
 
-void money_rows(TextTable& table, const MoneyAnswer& m) {
+/// \param bought GPUs, where they are more than those rented; else 0
+void money_rows(TextTable& table, const MoneyAnswer& m, double bought) {
   const auto part = [](std::string_view words, const std::optional<Dollars>& dollars) {
     return dollars ? fmt::format("{}{}", words, dollars_text(*dollars)) : std::string{};
   };
   table.row("rented", either(m.rented), m.rented ? "" : "no price is known; add --price-gpu-hour");
   table.row("or owned", either(m.owned),
-            m.owned ? fmt::format("servers {}, network {}{}{}, electricity {}, site {}", dollars_text(*m.servers), dollars_text(m.network),
+            m.owned ? fmt::format("{}servers {}, network {}{}{}, electricity {}, site {}", bought > 0 ? fmt::format("{:.0f} GPUs, whole racks: ", bought) : "", dollars_text(*m.servers), dollars_text(m.network),
                                   part(", storage ", m.storage), part(", interest ", m.interest), dollars_text(*m.electricity),
                                   dollars_text(*m.site))
             : m.servers ? "no power is known"
@@ -76,10 +77,10 @@ void add_share(Page& page, const CostAnswer& a, Dollars a_day) {
 }
 
 /// \param first a row before those of the money; may be empty
-void add_money(Page& page, const MoneyAnswer& m, const Cells& first = {}) {
+void add_money(Page& page, const CostAnswer& a, const MoneyAnswer& m, const Cells& first = {}) {
   TextTable table{"", ">", ""};
   if (!first.empty()) table.row(first);
-  money_rows(table, m);
+  money_rows(table, m, a.bought_gpus > a.paid_gpus ? a.bought_gpus : 0);
   page.table(table);
 }
 
@@ -87,21 +88,22 @@ void cost_text(Page& page, const CostAnswer& a) {
   page.title(verdict_of(a));
   add_machine(page, a);
   page.section("One hour");
-  add_money(page, a.hour);
-  if (a.break_even && *a.break_even_use <= 1)
+  add_money(page, a, a.hour);
+  if (a.break_even)
     page.say(
         "Buying for {} costs less than renting after {:.3g} months of use, interest, electricity and site included; over {:.3g} years "
         "if it is busy {:.0f} % of the time.",
         dollars_text(*a.capital), a.break_even->value() * 12 / 31557600, a.lifetime_years, 100 * *a.break_even_use);
-  else if (a.break_even_use)
-    page.say("Renting costs less than buying for {}, even if it is busy for all {:.3g} years.", dollars_text(*a.capital), a.lifetime_years);
+  else if (a.hour.rented && a.hour.owned)
+    page.say("Buying never pays: renting costs less than buying for {}, even if it is busy for all {:.3g} years.", dollars_text(*a.capital),
+             a.lifetime_years);
   if (a.share_per_day) {
     page.section("{:.3g} % of the time", 100 * a.share);
     add_share(page, a, *a.share_per_day);
   }
   if (a.million_tokens) {
     page.section("One million tokens{}", !a.token_prices.empty() ? " of answers, their prompts included" : "");
-    add_money(page, *a.million_tokens,
+    add_money(page, a, *a.million_tokens,
               {"tokens/s", large_text(*a.tokens_per_second * a.goodput),
                a.rate_source + (a.goodput < 1 ? fmt::format(", {:.3g} % of it kept", 100 * a.goodput) : "")});
     if (!a.token_prices.empty()) {
@@ -115,7 +117,7 @@ void cost_text(Page& page, const CostAnswer& a) {
   }
   if (a.run) {
     page.section(*a.run_tokens > 0 ? large_text(*a.run_tokens) + " tokens" : figure(a.run_time->value() / 3600) + " h");
-    add_money(page, *a.run, {"takes", duration_text(*a.run_time), large_text(*a.run_gpu_hours) + " GPU-hours"});
+    add_money(page, a, *a.run, {"takes", duration_text(*a.run_time), large_text(*a.run_gpu_hours) + " GPU-hours"});
   }
   page.add("\n");
   if (a.run) page.item("", "Failures, checkpoints and spare nodes are left out; fabricost project counts them.");

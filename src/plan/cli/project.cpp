@@ -144,7 +144,8 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   rows.add("to buy, million USD", [](const R& r) { return r.capital ? million(*r.capital) : std::string{}; });
   rows.add("cheaper than renting after, months", [](const R& r) {
     constexpr double month = day_seconds * 365.25 / 12;
-    return r.break_even ? figure(r.break_even->value() / month, 3) : std::string{};
+    if (r.break_even) return figure(r.break_even->value() / month, 3);
+    return std::string{r.cost->hour.rented && r.cost->hour.owned ? "never" : ""};
   });
 }
 

@@ -21,9 +21,13 @@ void override_prices(Prices& prices, const OwnPrices& own, const System& system)
 
 BillFigures figures_of(const Bill& a) {
   const bool known = rated_power_per_gpu(a.system, a.prices.power).value > Watts{};
-  return {known ? power_of(a.system, a.paid_gpus, a.prices.power) : Power{}, money_of(a.system, a.paid_gpus, units::h(1), a.prices),
-          server_price_of(a.system, a.prices).value * a.paid_gpus, network_price_of(a.system, a.paid_gpus, a.prices),
-          network_of(a.system, a.paid_gpus, a.prices.power)};
+  const double paid = a.paid.of(is_owned(a.system, a.prices));
+  return {paid,
+          known ? power_of(a.system, paid, a.prices.power) : Power{},
+          money_of(a.system, a.paid, units::h(1), a.prices),
+          server_price_of(a.system, a.prices).value * a.paid.bought,
+          network_price_of(a.system, a.paid.bought, a.prices),
+          network_of(a.system, paid, a.prices.power)};
 }
 
 DollarRate share_rate(const Bill& a, const BillFigures& f) {
@@ -35,7 +39,7 @@ BreakEven break_even_of(const Money& hour, const Prices& prices) {
   BreakEven out{.capital = (hour.servers + hour.network + hour.storage) * hours, .owned_for = {}, .use = {}};
   if (!hour.rent_known || !hour.owned_known()) return out;
   const Dollars bought = (hour.servers + hour.network + hour.storage + hour.interest) * hours;
-  if (const Dollars saved = hour.rented - hour.electricity - hour.site; saved > Dollars{})
+  if (const Dollars saved = hour.rented - hour.electricity - hour.site; saved > Dollars{} && bought <= saved * hours)
     out.owned_for = units::h(static_cast<double>(bought / saved));
   if (const Dollars busy = hour.rented - hour.electricity; busy > Dollars{})
     out.use = static_cast<double>((hour.owned() - hour.electricity) / busy);

@@ -9,8 +9,8 @@ void add_dollars(Compared& c, const System& system, const Money& money, const Pr
   if (!money.paid_known()) return;
   const Rent rent = rent_of(system, prices);
   c.dollars = money.paid().value();
-  c.price_kind = money.rent_known ? rent.kind : PriceKind::owned;
-  c.gpu_hour = in(rent.value, units::USD_per_h).value();
+  c.price_kind = money.rents() ? rent.kind : PriceKind::owned;
+  c.gpu_hour = money.rents() ? in(rent.value, units::USD_per_h).value() : 0;
 }
 
 /// GPUs of the domains that a layout takes, beyond the job's.
@@ -26,7 +26,7 @@ double idle_in_bill(const Compared& c, const System& system, double gpus, const 
 void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
   c.idle_gpus = static_cast<int>(idle_in_bill(c, system, gpus, prices));
   c.part_of_domain = rents_part(system, gpus, prices);
-  const Money money = money_per_million_tokens(system, gpus + c.idle_gpus, c.tokens_per_gpu * c.more * gpus, prices);
+  const Money money = money_per_million_tokens(system, {gpus + c.idle_gpus, gpus + c.idle_gpus}, c.tokens_per_gpu * c.more * gpus, prices);
   add_dollars(c, system, money, prices);
   if (!money.power_known) return;
   c.joules = money.energy.value();

@@ -10,7 +10,6 @@ const GpuPrice* Prices::of(const std::string& gpu) const {
 
 Rent rent_of(const System& system, const Prices& prices) {
   if (prices.gpu_hour.value > DollarRate{}) return {prices.gpu_hour, PriceKind::stated};
-  if (prices.kind == PriceKind::owned) return {};
   const GpuPrice* listed = prices.of(system.gpu.name);
   if (listed != nullptr && listed->rent.value > DollarRate{}) return {listed->rent, PriceKind::stated};
   if (system.gpu.price.value > DollarRate{}) return {system.gpu.price, PriceKind::stated};
@@ -33,9 +32,14 @@ Sourced<Dollars> server_price_of(const System& system, const Prices& prices) {
   return {system.price.value / static_cast<double>(machine_gpus(system)), system.price.provenance};
 }
 
+bool price_known(const System& system, const Prices& prices) {
+  if (prices.kind != PriceKind::owned) return rent_of(system, prices).value > DollarRate{};
+  return server_price_of(system, prices).value > Dollars{} && rated_power_per_gpu(system, prices.power).value > Watts{};
+}
+
 bool is_owned(const System& system, const Prices& prices) {
-  if (rent_of(system, prices).value > DollarRate{}) return false;
-  return prices.kind == PriceKind::owned || server_price_of(system, prices).value > Dollars{};
+  return prices.kind == PriceKind::owned ||
+         (!(rent_of(system, prices).value > DollarRate{}) && server_price_of(system, prices).value > Dollars{});
 }
 
 std::optional<Sourced<Day>> delivery_of(const System& system, const Prices& prices) {
@@ -62,32 +66,38 @@ double paid_over_price(double interest, double years) {
   return rate > 0 ? rate / -std::expm1(-years * std::log1p(interest)) : 1;
 }
 
-Money money_of(const System& system, double gpus, Time time, const Prices& prices) {
+Money money_of(const System& system, const PaidGpus& gpus, Time time, const Prices& prices) {
   if (!(time >= Time{})) throw RequestError("a time is not negative");
-  if (!(gpus >= 1)) throw RequestError("money is that of at least 1 GPU");
-  check_size(system, gpus);
+  if (!(gpus.rented >= 1 && gpus.bought >= 1)) throw RequestError("money is that of at least 1 GPU");
+  check_size(system, gpus.rented);
+  check_size(system, gpus.bought);
   const Sourced<DollarRate> rent = rent_of(system, prices);
   const Sourced<Dollars> server = server_price_of(system, prices);
   const double written_off = prices.lifetime.value > Time{} ? static_cast<double>(time / prices.lifetime.value) : 0;
   Money out;
+  out.owns = prices.kind == PriceKind::owned;
   out.rent_known = rent.value > DollarRate{};
   out.servers_known = server.value > Dollars{};
-  out.rented = rent.value * time * gpus;
-  out.servers = server.value * (gpus * written_off);
-  out.network = network_price_of(system, gpus, prices) * written_off;
+  out.rented = rent.value * time * gpus.rented;
+  out.servers = server.value * (gpus.bought * written_off);
+  out.network = network_price_of(system, gpus.bought, prices) * written_off;
   out.storage = out.servers * prices.storage.value;
   const double years = prices.lifetime.value.value() / (3600 * hours_of_a_year);
   out.interest = (out.servers + out.network + out.storage) * (paid_over_price(prices.interest.value, years) - 1);
   out.power_known = rated_power_per_gpu(system, prices.power).value > Watts{};
   if (!out.power_known) return out;
-  const Power power = power_of(system, gpus, prices.power);
-  out.energy = power.site * time;
-  out.electricity = prices.electricity.value * out.energy;
-  out.site = prices.site.value * (power.rated * time);
+  const Power bought = power_of(system, gpus.bought, prices.power);
+  out.energy = power_of(system, gpus.of(is_owned(system, prices)), prices.power).site * time;
+  out.electricity = prices.electricity.value * (bought.site * time);
+  out.site = prices.site.value * (bought.rated * time);
   return out;
 }
 
-Money money_per_million_tokens(const System& system, double gpus, double tokens_per_second, const Prices& prices) {
+Money money_of(const System& system, double gpus, Time time, const Prices& prices) {
+  return money_of(system, PaidGpus{gpus, gpus}, time, prices);
+}
+
+Money money_per_million_tokens(const System& system, const PaidGpus& gpus, double tokens_per_second, const Prices& prices) {
   if (!(tokens_per_second > 0)) throw RequestError("tokens per second are above 0");
   return money_of(system, gpus, units::s(1e6 / tokens_per_second), prices);
 }
@@ -117,6 +127,19 @@ double paid_gpus(const System& system, double gpus, const Prices& prices, double
   }
   const auto stated = stated_gpus(system);
   return stated && static_cast<double>(*stated) >= gpus ? std::min(out, static_cast<double>(*stated)) : out;
+}
+
+std::string_view paid_in(const System& system, double gpus, const Prices& prices) {
+  if (slice_for(system, static_cast<long long>(std::ceil(gpus))).slice) return "slices";
+  if (rents_part(system, gpus, prices)) return "nodes";
+  return is_rack(system, prices.power) ? "racks" : "servers";
+}
+
+PaidGpus both_paid_gpus(const System& system, double gpus, const Prices& prices, double idle, double standing_by) {
+  Prices owned = prices, rented = prices;
+  owned.kind = PriceKind::owned;
+  if (prices.kind == PriceKind::owned) rented.kind.reset();
+  return {paid_gpus(system, gpus, rented, idle, standing_by), paid_gpus(system, gpus, owned, idle, standing_by)};
 }
 
 }  // namespace fabricost::plan

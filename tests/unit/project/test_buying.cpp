@@ -183,6 +183,39 @@ TEST_CASE("owning and renting cost the same where the answer says so") {
   }
 }
 
+TEST_CASE("renting and owning are the same two figures whichever is asked for, and owning is that of what is sold whole") {
+  for (const std::string name : {"dgx-h100", "gb200-nvl72", "aws-p6e-gb200", "coreweave-gb200-nvl72", "tpu-v5p-cube"})
+    for (const int gpus : {4, 12, 16, 48, 72, 80}) {
+      CAPTURE(name, gpus);
+      CostRequest q;
+      q.system.name = name;
+      q.gpus = gpus;
+      const CostAnswer rented = answer(q);
+      q.price_kind = PriceKind::owned;
+      const CostAnswer owned = answer(q);
+      CHECK(owned.hour.rented == rented.hour.rented);
+      CHECK(owned.hour.owned == rented.hour.owned);
+      CHECK(owned.hour.price == owned.hour.owned);
+      CHECK(owned.capital == rented.capital);
+      CHECK(owned.break_even == rented.break_even);
+      CHECK(owned.bought_gpus == owned.paid_gpus);
+      CHECK(rented.bought_gpus == owned.paid_gpus);
+      if (owned.break_even_use) CHECK(owned.break_even.has_value() == (*owned.break_even_use <= 1));
+      q.dollars_per_gpu_hour = 2;  // a rent that was given is the other figure, too
+      CHECK(answer(q).hour.owned == owned.hour.owned);
+      CHECK(answer(q).hour.rented->value() == Approx(2 * rented.paid_gpus));
+    }
+  auto q = narrow(bought<ProjectRequest>("dgx-h100"));
+  q.gpus = 64;
+  q.price_kind = PriceKind::owned;
+  const ProjectAnswer owned = answer(q);
+  q.own_prices = {{"dgx-h100", 2.0}};
+  const ProjectAnswer beside = answer(q);
+  CHECK(beside.price_kind == "owned");
+  CHECK(beside.rows[0].price == owned.rows[0].price);
+  CHECK(beside.rows[0].break_even > owned.rows[0].break_even);
+}
+
 TEST_CASE("the machine with more tokens is not said to be the cheaper one, and one without a price leaves the others theirs") {
   CompareRequest q;
   q.systems = {"dgx-b200", "gb200-nvl72"};

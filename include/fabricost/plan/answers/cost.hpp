@@ -62,7 +62,7 @@ struct CostRequest : OwningRequest {
   std::string prices = "default";
   std::vector<std::string> overrides;
   double spare_gpus = 0;  ///< of the GPUs: they stand by (economics/network.hpp)
-  double paid_gpus = 0;   ///< known already; 0: they follow (economics/cost.hpp)
+  PaidGpus paid{};        ///< known already; 0: they follow (economics/cost.hpp)
 
   static RequestTable<CostRequest> fields();
 };
@@ -80,8 +80,9 @@ struct MoneyAnswer {
 
 struct CostAnswer {
   std::string system;
-  double gpus = 0, paid_gpus = 0;
+  double gpus = 0, paid_gpus = 0, bought_gpus = 0;
   bool part_of_rack = false;
+  std::string paid_in;
   std::string prices, prices_date;
   std::optional<double> dollars_per_gpu_hour;
   std::optional<std::string> gpu_hour_kind;

@@ -16,7 +16,7 @@ namespace fabricost::plan {
 struct Bill {
   System system;
   double gpus = 0;
-  double paid_gpus = 0;  ///< with those that come with them (paid.hpp)
+  PaidGpus paid{};  ///< with those that come with them
   Prices prices;
   Time time{};  ///< of the run; 0: no run
   double tokens = 0;
@@ -40,9 +40,10 @@ struct OwnPrices {
 void override_prices(Prices& prices, const OwnPrices& own, const System& system);
 
 struct BillFigures {
+  double paid = 0;  ///< GPUs: those rented, or those bought where they are owned
   Power power;
   Money hourly;
-  Dollars server, network;  ///< purchase price for all GPUs
+  Dollars server, network;  ///< purchase price for all GPUs that are bought
   NetworkSize net;
 };
 /// \throws RequestError for fewer than 1 GPU
@@ -54,7 +55,7 @@ struct BillFigures {
 /// Buying against renting the same: the purchase with all its interest, and the other costs of owning.
 struct BreakEven {
   Dollars capital{};              ///< servers, network and storage
-  std::optional<Time> owned_for;  ///< of busy time from which owning is cheaper; none: never, or not known
+  std::optional<Time> owned_for;  ///< of busy time from which owning is cheaper; none: never in its lifetime, or not known
   std::optional<double> use;      ///< share of the lifetime that it must be busy; none: likewise
 };
 /// Electricity is for busy time; the site and depreciation are for all time.

@@ -117,10 +117,7 @@ struct OwnMachinePrices {
 template <class Able>
 [[nodiscard]] PricedBy common_kind(std::span<const System> systems, Able&& able, const Prices& prices, const OwnMachinePrices& own = {}) {
   const auto known = [&](std::size_t i, PriceKind kind) {  // a rent of that kind, or owning if requested
-    const Prices by = priced_as(prices, kind, own, i);
-    if (rent_of(systems[i], by).value > DollarRate{}) return kind != PriceKind::owned;
-    return kind == PriceKind::owned && server_price_of(systems[i], by).value > Dollars{} &&
-           rated_power_per_gpu(systems[i], by.power).value > Watts{};
+    return price_known(systems[i], priced_as(prices, kind, own, i));
   };
   std::string missing;
   PricedBy some;  // of the kind that is known of most

@@ -80,13 +80,15 @@ struct Rent : Sourced<DollarRate> {
   PriceKind kind = PriceKind::stated;
 };
 /// Rent of one GPU: the stated one (`gpu_hour` of the prices, else `rent` of this GPU, else `price` of the
-/// GPU's description), else that of the requested kind, on demand the machine's own seller's first; zero if none is
-/// known or the GPUs are owned.
+/// GPU's description), else that of the requested kind, on demand the machine's own seller's first; where owning is asked for, the rent
+/// that would be paid otherwise. Zero if none is known.
 [[nodiscard]] Rent rent_of(const System& system, const Prices& prices);
 /// A GPU's share of its server: the user's own entry of this GPU in the prices, else the system's own price, else the shipped entry; zero
 /// if none is known.
 [[nodiscard]] Sourced<Dollars> server_price_of(const System& system, const Prices& prices);
 
+/// Whether a rent of the kind asked for is known, or what owning costs where that is asked for.
+[[nodiscard]] bool price_known(const System& system, const Prices& prices);
 /// Whether a machine is owned: as was asked, or because that is the only price known.
 [[nodiscard]] bool is_owned(const System& system, const Prices& prices);
 /// The earliest delivery of a machine: as its GPU's entry says; else the day of the prices, if one of them is known for it;
@@ -103,30 +105,40 @@ struct Money {
   Dollars storage{}, interest{};                                        ///< likewise
   Joules energy{};                                                      ///< of the site
   bool rent_known = false, servers_known = false, power_known = false;  ///< unknown parts count as 0
+  bool owns = false;                                                    ///< owning was asked for
 
   /// All parts of owning are known.
   [[nodiscard]] bool owned_known() const { return servers_known && power_known; }
 
   [[nodiscard]] Dollars owned() const { return servers + network + storage + interest + electricity + site; }
-  [[nodiscard]] bool paid_known() const { return rent_known || owned_known(); }
-  /// The rent if known, else the cost of owning; meaningless unless paid_known().
-  [[nodiscard]] Dollars paid() const { return rent_known ? rented : owned(); }
+  [[nodiscard]] bool rents() const { return rent_known && !owns; }
+  [[nodiscard]] bool paid_known() const { return rents() || owned_known(); }
+  /// The rent if known and owning was not asked for, else the cost of owning; meaningless unless paid_known().
+  [[nodiscard]] Dollars paid() const { return rents() ? rented : owned(); }
   [[nodiscard]] Money operator*(double by) const {
     return {rented * by,   servers * by, network * by, electricity * by, site * by,  storage * by,
-            interest * by, energy * by,  rent_known,   servers_known,    power_known};
+            interest * by, energy * by,  rent_known,   servers_known,    power_known, owns};
   }
 };
 
 /// Equal payments over `years` at the rate `interest` a year, over the price.
 [[nodiscard]] double paid_over_price(double interest, double years);
 
-/// Cost of `gpus` GPUs of a system for `time`. Owned GPUs cost the same busy or idle; the energy is that of
+/// The GPUs that a job pays for (paid_gpus below), where it rents and where it buys.
+struct PaidGpus {
+  double rented = 0, bought = 0;
+
+  [[nodiscard]] double of(bool owned) const { return owned ? bought : rented; }
+};
+
+/// Cost of GPUs of a system for `time`. Owned GPUs cost the same busy or idle; the energy is that of
 /// busy ones. Parts without a known power or price are marked as unknown in Money.
 /// \throws RequestError for a negative time, fewer than 1 GPU or more than the machine has
+[[nodiscard]] Money money_of(const System& system, const PaidGpus& gpus, Time time, const Prices& prices);
 [[nodiscard]] Money money_of(const System& system, double gpus, Time time, const Prices& prices);
 
 /// The same for one million tokens at `tokens_per_second` of all GPUs together. \throws RequestError for a rate of 0; as money_of
-[[nodiscard]] Money money_per_million_tokens(const System& system, double gpus, double tokens_per_second, const Prices& prices);
+[[nodiscard]] Money money_per_million_tokens(const System& system, const PaidGpus& gpus, double tokens_per_second, const Prices& prices);
 
 /// Seconds of a run of `tokens` at a rate of which the fraction `goodput` counts (reliability.hpp).
 /// \throws RequestError unless all are above 0
@@ -147,5 +159,9 @@ struct Money {
 
 /// GPUs that `gpus` pay for, themselves included. \param idle of the layout's domains \param standing_by in whole spare nodes
 [[nodiscard]] double paid_gpus(const System& system, double gpus, const Prices& prices, double idle = 0, double standing_by = 0);
+/// The same where they are rented and where they are bought, whatever the prices ask for.
+[[nodiscard]] PaidGpus both_paid_gpus(const System& system, double gpus, const Prices& prices, double idle = 0, double standing_by = 0);
+/// What is paid for whole: servers, racks, nodes or slices.
+[[nodiscard]] std::string_view paid_in(const System& system, double gpus, const Prices& prices);
 
 }  // namespace fabricost::plan

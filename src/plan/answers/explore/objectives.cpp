@@ -168,12 +168,10 @@ Priced prices_of(const ExploreOptions& o, const std::vector<RequestedMachine>& m
     for (std::size_t i = 0; i < machines.size(); ++i) {
       const System& system = *machines[i].system;
       of.push_back(priced(i, kind));
-      const bool rented = rent_of(system, of.back()).value > DollarRate{};
-      const bool owned = kind == PriceKind::owned && server_price_of(system, listed).value > Dollars{} &&
-                         rated_power_per_gpu(system, listed.power).value > Watts{};
+      const bool known = price_known(system, of.back());
       const std::string& name = machines[i].asked.empty() ? system.name : machines[i].asked;
-      with += rented || owned;
-      if (!rented && !owned && without.find(name) == std::string::npos) without += (without.empty() ? "" : ", ") + name;
+      with += known;
+      if (!known && without.find(name) == std::string::npos) without += (without.empty() ? "" : ", ") + name;
     }
     const std::string here = fmt::format("{} not known of {}", kind == PriceKind::on_demand ? "on demand" : name(kind), without);
     if (out.of.empty() || with > most) {

@@ -165,10 +165,8 @@ struct BestRun {
   for (const SystemName& one : system_names()) {
     if (one.cluster) continue;
     const System system = load_system(one.name, {}, "none", KernelSets::none());
-    const bool owned = server_price_of(system, prices).value > Dollars{},
-               powered = rated_power_per_gpu(system, prices.power).value > Watts{};
-    const bool priced = prices.kind == PriceKind::owned ? owned && powered : rent_of(system, prices).value > DollarRate{};
-    if (q.by == BestMachine::cheapest || q.budget || q.capital ? priced : powered) out.all.emplace_back(one.name);
+    const bool powered = rated_power_per_gpu(system, prices.power).value > Watts{};
+    if (q.by == BestMachine::cheapest || q.budget || q.capital ? price_known(system, prices) : powered) out.all.emplace_back(one.name);
   }
   return out;
 }
