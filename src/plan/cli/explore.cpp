@@ -43,7 +43,7 @@ struct ExploreTyped : GivenOptions {
   const auto rank = [&](int number) {
     const ExplorePoint& point = *point_of(a, number);
     const std::optional<double> first = point.objectives.front().second;
-    return std::tuple{!point.trouble.empty(), !point.meets, first ? *first * (a.objectives.front().more_is_better ? -1 : 1) : 0.0};
+    return std::tuple{!point.trouble.empty(), !point.meets, !first, first ? *first * (a.objectives.front().more_is_better ? -1 : 1) : 0.0};
   };
   std::stable_sort(others.begin(), others.end(), [&](int one, int other) { return rank(one) < rank(other); });
   out.insert(out.end(), others.begin(), others.end());
