@@ -106,6 +106,7 @@ AnswerTable<CompareAnswer> CompareAnswer::fields() {
           gives(&A::price_kind, "price.kind", "price_kind",
                 "By which machines are priced: on_demand, reserved or owned; None: none is known of any."),
           gives(&A::no_price, "price.why", "", "Of which machines that price is not known; None: of none."),
+          gives(&A::price_instead, "price.instead", "", "Of which machines an earlier kind is not known; None: it is the first, or was asked for."),
           gives(&A::verdict, "", "verdict",
                 "Which is faster, by how much, and whether that is sure; begins with `No verdict` and says why where there is none."),
           gives(&A::best, "verdict.best", "", "The faster machine; None: no verdict."),
@@ -149,17 +150,6 @@ void check(const CompareRequest& r) {
     if (r.stack.value) throw Refusal("<stack>: serving frameworks go by their names");
   }
   check_ranges(r);
-}
-
-/// \throws Refusal where two names of the catalogue are those of one machine
-void refuse_twice(const CompareRequest& r, const std::vector<System>& systems) {
-  const auto catalogued = [&](std::size_t i) { return !r.systems[i].value && r.systems[i].name.find_first_of("./") == std::string::npos; };
-  for (std::size_t i = 0; i < systems.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (catalogued(i) && catalogued(j) && systems[i].name == systems[j].name)
-        throw Refusal(r.systems[i].name == r.systems[j].name
-                          ? fmt::format("{} is given twice; name another machine", r.systems[i].name)
-                          : fmt::format("{} and {} are one machine; name another", r.systems[j].name, r.systems[i].name));
 }
 
 [[nodiscard]] PlanRequest training_of(const CompareRequest& r) {
@@ -428,7 +418,7 @@ CompareAnswer answer(const CompareRequest& request) {
   // the training model needs no inference kernels
   for (const Machine& one : request.systems)
     systems.push_back(one.load({}, {.compute = true, .custom = request.serve, .moe = request.serve}));
-  refuse_twice(request, systems);
+  refuse_twice(request.systems, systems);
   const OwnPrices owning{.electricity = request.dollars_per_kwh,
                          .pue = request.pue,
                          .years = request.lifetime_years,
@@ -472,6 +462,7 @@ CompareAnswer answer(const CompareRequest& request) {
   const PricedBy by = price_alike(out.all, systems, *request.gpus, prices, own);
   if (by.kind) out.price_kind = std::string{name(*by.kind)};
   if (!by.why.empty()) out.no_price = by.why;
+  if (!by.instead.empty()) out.price_instead = by.instead;
   if (by.kind == PriceKind::owned) out.owning = owning_text(prices);
   for (const Compared& c : out.all) out.rows.push_back(row_of(c, model.mixture(), out.gpus, out.job));
   for (std::size_t i = 0; i < served.size(); ++i) out.rows[i].arrivals = served[i];

@@ -140,8 +140,18 @@ std::string verdict_of(const NeedAnswer& a) {
 }
 
 std::string verdict_of(const NeedMachineAnswer& a) {
-  return fmt::format("{}: {}: {}", a.value ? fmt::format("Take {} GPUs of {}", a.run->gpus, *a.value) : "No machine is within the limits",
+  const bool tried = std::any_of(a.tried.begin(), a.tried.end(), [](const NeedMachineTried& one) { return one.measure.has_value(); });
+  return fmt::format("{}: {}: {}",
+                     a.value                       ? fmt::format("Take {} GPUs of {}", a.run->gpus, *a.value)
+                     : a.no_verdict                ? "No verdict"
+                     : tried                       ? "No machine is within the limits"
+                                                   : "No machine can be chosen",
                      a.goal, a.title);
+}
+
+std::string_view paid_words(const std::optional<std::string>& price_kind) {
+  if (!price_kind) return "";
+  return *price_kind == name(PriceKind::on_demand) ? "rented" : *price_kind == name(PriceKind::reserved) ? "committed" : std::string_view{*price_kind};
 }
 
 /// "dgx-b200 is better: 2.55 times the tokens per GPU of dgx-h100 (sure)".
@@ -156,7 +166,7 @@ std::string verdict_of(const CompareAnswer& of) {
   return fmt::format("{} is {}: {:.3g} times the {} of {} ({}){}", *of.best, of.cheapest == of.best && other ? "better" : "faster",
                      *of.faster, next.arrivals ? "requests/s within limits" : "tokens per GPU", *of.next,
                      of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability),
-                     own && other ? fmt::format(", {} against {} $/Mtoken", figure(*own, 3), figure(*other, 3)) : "") +
+                     own && other ? fmt::format(", {} against {} $/Mtoken {}", figure(*own, 3), figure(*other, 3), paid_words(of.price_kind)) : "") +
          (best.idle_gpus > 0 ? fmt::format("; {} GPUs paid", of.gpus + best.idle_gpus) : "");
 }
 
@@ -170,18 +180,25 @@ std::string verdict_of(const ProjectAnswer& a) {
   if (able.size() == 1) {
     const ProjectedRun& r = *able.front();
     return fmt::format("{} days ({} to {}) on {} of {}{}", days(r.time, 4), days(r.interval.first, 3), days(r.interval.second, 3),
-                       counted(r.gpus, "GPU"), r.system, r.price ? ", " + dollars_text(*r.price) : "");
+                       counted(r.gpus, "GPU"), r.system, r.price ? fmt::format(", {} {}", dollars_text(*r.price), paid_words(r.price_kind)) : "");
   }
+  if (a.no_verdict) return fmt::format("No verdict: {}.", *a.no_verdict);
+  std::vector<const ProjectedRun*> ranked;
+  for (const ProjectedRun* r : able)
+    if (r->in_time.value_or(true) && std::find(a.unranked.begin(), a.unranked.end(), r->system) == a.unranked.end()) ranked.push_back(r);
+  if (ranked.empty()) return "None ends in time.";
+  const auto priced = std::count_if(ranked.begin(), ranked.end(), [](const ProjectedRun* r) { return r->price.has_value(); });
   std::string out;
   const auto say = [&](std::string_view what, const std::optional<std::string>& which, const auto& text) {
     const auto best = std::find_if(able.begin(), able.end(), [&](const ProjectedRun* r) { return r->system == which; });
     if (best != able.end()) out += fmt::format("{}{}: {} ({})", out.empty() ? "" : "; ", what, *which, text(**best));
   };
-  say("Cheapest", a.cheapest, [](const ProjectedRun& r) { return dollars_text(*r.price); });
+  say(priced == std::ssize(ranked) ? "Cheapest" : priced > 1 ? fmt::format("Cheapest of the {} with a price", priced) : "The only price known",
+      a.cheapest, [](const ProjectedRun& r) { return fmt::format("{} {}", dollars_text(*r.price), paid_words(r.price_kind)); });
   say("lowest power", a.lowest_power, [](const ProjectedRun& r) { return figure(in(*r.site_power, units::MW).value(), 3) + " MW"; });
   say("fewest GPUs", a.fewest_gpus, [](const ProjectedRun& r) { return std::to_string(r.gpus); });
   say("soonest", a.soonest, [&](const ProjectedRun& r) { return days(r.wait + r.time, 3) + " days"; });
-  return out.empty() ? "None ends in time." : out + ".";
+  return out.empty() ? "Nothing sets these machines apart." : out + ".";
 }
 
 std::string verdict_of(const CostAnswer& a) {

@@ -16,7 +16,9 @@
 #include <fabricost/plan/answers/transfer.hpp>
 #include <fabricost/plan/answers/tune.hpp>
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace fabricost::plan {
 
@@ -40,6 +42,8 @@ namespace fabricost::plan {
 [[nodiscard]] std::string verdict_of(const IncastAnswer& answer);
 /// "zb_h1, 4 stages, 8 microbatches"
 [[nodiscard]] std::string title_of(const PipelineAnswer& answer);
+/// "rented", "committed", "owned" or "stated": by how dollars are counted; empty for none.
+[[nodiscard]] std::string_view paid_words(const std::optional<std::string>& price_kind);
 /// "NCCL" or "RCCL".
 [[nodiscard]] std::string_view library_text(const TuneAnswer& answer);
 /// "every node reads all"; "the node" where there is one.

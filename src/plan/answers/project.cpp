@@ -147,10 +147,14 @@ AnswerTable<ProjectAnswer> ProjectAnswer::fields() {
           gives(&A::price_kind, "price.kind", "price_kind",
                 "By which machines are priced: on_demand, reserved or owned; None: none is known of any."),
           gives(&A::no_price, "price.why", "", "Of which machines that price is not known; None: of none."),
+          gives(&A::price_instead, "price.instead", "", "Of which machines an earlier kind is not known; None: it is the first, or was asked for."),
           gives(&A::cheapest, "best.cheapest", "cheapest", "The machine that costs least, of those in time; None: not known."),
           gives(&A::lowest_power, "best.lowest_power", "lowest_power", "The one whose site draws least."),
           gives(&A::fewest_gpus, "best.fewest_gpus", "fewest_gpus", "The one with the fewest GPUs of the job; None: several have."),
-          gives(&A::soonest, "best.soonest", "soonest", "The one that ends first, waiting included.")};
+          gives(&A::soonest, "best.soonest", "soonest", "The one that ends first, waiting included."),
+          gives(&A::no_verdict, "best.why", "no_verdict", "Why no machine is named the best, where they cannot be ranked; None: they can."),
+          gives(&A::unranked, "best.unranked", "unranked",
+                "Machines that are left out of that: what kernels reach was measured on the others alone.")};
 }
 
 namespace {
@@ -467,27 +471,37 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   return out;
 }
 
-/// The machine whose `value` is least, of those that end in time where a time was given; none where several have the least.
+/// The machine whose `value` is least; none where several have the least.
 template <class Value>
-[[nodiscard]] std::optional<std::string> least_of(const std::vector<ProjectedRun>& rows, Value&& value) {
+[[nodiscard]] std::optional<std::string> least_of(const std::vector<const ProjectedRun*>& rows, Value&& value) {
   const ProjectedRun* best = nullptr;
   bool several = false;
-  for (const ProjectedRun& row : rows) {
-    if (!row.trouble.empty() || !row.in_time.value_or(true) || !value(row)) continue;
-    if (best == nullptr || *value(row) < *value(*best))
-      best = &row, several = false;
-    else if (*value(row) == *value(*best))
+  for (const ProjectedRun* row : rows) {
+    if (!value(*row)) continue;
+    if (best == nullptr || *value(*row) < *value(*best))
+      best = row, several = false;
+    else if (*value(*row) == *value(*best))
       several = true;
   }
   return best == nullptr || several ? std::nullopt : std::optional{best->system};
 }
 
+/// Of the machines that can be ranked, and end in time where a time was given.
 void add_best(ProjectAnswer& out) {
   using R = ProjectedRun;
-  out.cheapest = least_of(out.rows, [](const R& r) { return r.price; });
-  out.lowest_power = least_of(out.rows, [](const R& r) { return r.site_power; });
-  out.fewest_gpus = least_of(out.rows, [](const R& r) { return std::optional{r.gpus}; });
-  out.soonest = least_of(out.rows, [](const R& r) { return std::optional{r.wait + r.time}; });
+  std::vector<const R*> able, rows;
+  std::vector<Contender> contenders;
+  for (const R& row : out.rows)
+    if (row.trouble.empty()) able.push_back(&row), contenders.push_back({row.system, row.kernels == "assumed"});
+  const Ranking ranking = ranking_of(contenders);
+  if (!ranking.why.empty()) out.no_verdict = ranking.why;
+  for (const std::size_t i : ranking.left_out) out.unranked.push_back(able[i]->system);
+  for (const std::size_t i : ranking.ranked)
+    if (able[i]->in_time.value_or(true)) rows.push_back(able[i]);
+  out.cheapest = least_of(rows, [](const R& r) { return r.price; });
+  out.lowest_power = least_of(rows, [](const R& r) { return r.site_power; });
+  out.fewest_gpus = least_of(rows, [](const R& r) { return std::optional{r.gpus}; });
+  out.soonest = least_of(rows, [](const R& r) { return std::optional{r.wait + r.time}; });
 }
 
 }  // namespace
@@ -533,6 +547,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   std::vector<System> systems;
   for (const Machine& one : machines)
     systems.push_back(one.load(r.overrides, {.compute = true, .custom = r.symmetric, .moe = false}, r.calibration));
+  refuse_twice(machines, systems);
   std::vector<Machine> on;
   Sizes gpus;
   for (std::size_t i = 0; i < systems.size(); ++i) {
@@ -581,6 +596,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   const PricedBy by = common_kind(systems, able, prices, own);
   if (by.kind) out.price_kind = std::string{name(*by.kind)};
   if (!by.why.empty()) out.no_price = by.why;
+  if (!by.instead.empty()) out.price_instead = by.instead;
   each([&](std::size_t i) {
     ProjectedRun& row = out.rows[i];
     const std::size_t m = runs.machine[i];

@@ -70,6 +70,7 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
   std::string out = *of.price_kind == "on_demand"  ? "Money is rent on demand, list prices of several sellers"
                     : *of.price_kind == "reserved" ? "Money is rent committed for a year or so"
                                                    : "Money is what owning costs: " + of.owning;
+  if (of.price_instead) out += fmt::format(" ({})", *of.price_instead);
   std::string given;
   for (const Compared& c : of.all)
     if (c.price_kind == PriceKind::stated) given += (given.empty() ? "" : ", ") + c.system;
@@ -133,7 +134,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
                  arrive ? ">up to req/s" : "",
                  paid ? ">GPUs paid" : "",
                  ">$/GPU-h",
-                 ">$/Mtoken",
+                 fmt::format(">$/Mtoken {}", paid_words(of.price_kind)),
                  ">J/token",
                  ">MW",
                  train ? "takes most besides computing" : "takes most"};

@@ -134,10 +134,28 @@ void text_of(Page& page, const NeedAnswer& a) {
          (a.slow_value ? "." : ": too late, too dear or too large there.");
 }
 
-/// "22.61 M USD in that time (567.6 M USD to buy)", of what is rented "2 M USD".
+/// "22.61 M USD owned in that time (567.6 M USD to buy)", of what is rented "2 M USD rented".
 [[nodiscard]] std::string money_text(const ProjectedRun& r) {
-  const std::string price = dollars_text(*r.price);
+  const std::string price = fmt::format("{} {}", dollars_text(*r.price), paid_words(r.price_kind));
   return r.price_kind == "owned" && r.capital ? fmt::format("{} in that time ({} to buy)", price, dollars_text(*r.capital)) : price;
+}
+
+/// Why machines cannot do the job, those with one reason together.
+void add_troubles(Page& page, const NeedMachineAnswer& a) {
+  std::vector<std::pair<std::string, std::vector<const NeedMachineTried*>>> alike;
+  for (const NeedMachineTried& one : a.tried) {
+    if (one.trouble.empty()) continue;
+    const std::string key = plan::need::without_numbers(one.trouble);
+    auto at = std::find_if(alike.begin(), alike.end(), [&](const auto& group) { return group.first == key; });
+    if (at == alike.end()) at = alike.insert(alike.end(), {key, {}});
+    at->second.push_back(&one);
+  }
+  for (const auto& [key, group] : alike) {
+    std::vector<std::string> names;
+    for (const NeedMachineTried* one : group) names.push_back(one->value);
+    page.say("{}: {}{}{}", joined(names), group.size() > 1 ? "of the first, " : "", group.front()->trouble,
+             group.front()->unpriced ? "; give one with --price NAME=USD" : "");
+  }
 }
 
 void text_of(Page& page, const NeedMachineAnswer& a) {
@@ -154,17 +172,20 @@ void text_of(Page& page, const NeedMachineAnswer& a) {
   } else {
     page.say(a.reason);
   }
-  TextTable rows{"machine", ">GPUs", ">" + a.measured.substr(0, a.measured.find(',')), a.bought ? ">to buy" : "", "enough", ""};
+  const bool bought = a.price_kind == "owned", paid = a.measured.ends_with("USD"), counts = a.measured == "GPUs";
+  const std::string what = a.measured.substr(0, a.measured.find(','));
+  TextTable rows{"machine", ">GPUs", counts ? "" : fmt::format(">{}{}{}", what, paid ? ", " : "", paid ? paid_words(a.price_kind) : ""),
+                 bought ? ">to buy" : "", "enough", ""};
   for (const NeedMachineTried& one : a.tried)
     if (one.trouble.empty())
-      rows.row(one.value, *one.gpus, measure_text(a.measured, *one.measure), a.bought ? one.capital ? dollars_text(*one.capital) : "?" : "",
-               one.holds ? "yes" : "no", one.binds);
+      rows.row(one.value, *one.gpus, counts ? "" : measure_text(a.measured, *one.measure),
+               bought ? one.capital ? dollars_text(*one.capital) : "?" : "",
+               fmt::format("{}{}", one.holds ? "yes" : "no", one.sure ? "" : ", not sure"),
+               one.ranked || a.no_verdict ? one.binds : fmt::format("{}{}not ranked: kernels assumed", one.binds, one.binds.empty() ? "" : "; "));
   page.add("\n");
-  page.table(rows);
-  for (const NeedMachineTried& one : a.tried)
-    if (!one.trouble.empty())
-      page.say((one.trouble.starts_with(one.value + ": ") ? "" : one.value + ": ") + one.trouble +
-               (one.unpriced ? "; give one with --price NAME=USD" : ""));
+  if (std::any_of(a.tried.begin(), a.tried.end(), [](const NeedMachineTried& one) { return one.trouble.empty(); })) page.table(rows);
+  if (a.price_instead && a.price_kind) page.say("Money is {}: {}.", paid_words(a.price_kind), *a.price_instead);
+  add_troubles(page, a);
 }
 
 template <class Request>

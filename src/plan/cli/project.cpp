@@ -3,6 +3,7 @@
 #include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/plan/answers/design/project.hpp>
 
@@ -175,9 +176,25 @@ void add_sources(Page& page, const ProjectedRun& r) {
   page.table(table);
 }
 
+/// Of more machines the table of all figures goes on below.
+constexpr std::size_t most_side_by_side = 3;
+
+/// A line for each machine.
+[[nodiscard]] TextTable summary_of(const ProjectAnswer& a, const std::vector<const ProjectedRun*>& able) {
+  TextTable out{"machine", ">GPUs", ">days", ">M USD" + (a.price_kind ? ", " + kind_words(*a.price_kind) : ""), ">MW"};
+  for (const ProjectedRun* r : able)
+    out.row(r->system, r->gpus, figure(r->time.value() / day_seconds, 4), r->price ? million(*r->price) : "?",
+            r->site_power ? figure(r->site_power->value() / 1e6, 4) : "?");
+  return out;
+}
+
 void project_text(Page& page, const ProjectAnswer& a) {
   Rows rows{a.rows};
   if (!rows.able().empty()) page.title(verdict_of(a));
+  for (const ProjectedRun* r : rows.able())
+    if (const int idle = r->gpus - r->used_gpus - (r->spares_per_rack ? 0 : r->spares * r->gpus_per_node); idle > 0)
+      page.say("{}: {} of {} GPUs work, no layout of all is as fast, and all are paid for: need machine tries other numbers.", r->system,
+               r->used_gpus, r->gpus);
   page.title("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch, a.sequence,
              a.precision,
              a.in        ? ", in " + duration_text(*a.in)
@@ -186,6 +203,10 @@ void project_text(Page& page, const ProjectAnswer& a) {
   for (const ProjectedRun& r : a.rows)
     if (r.usual_spares) page.say(spares_text(r));
   const bool dated = a.done_by || std::any_of(a.rows.begin(), a.rows.end(), [](const ProjectedRun& r) { return r.wait > Time{}; });
+  if (rows.able().size() > most_side_by_side) {
+    page.table(summary_of(a, rows.able()));
+    page.add("\n");
+  }
   add_work(rows, dated);
   add_money(rows, a);
   page.table(rows.table());
@@ -195,6 +216,9 @@ void project_text(Page& page, const ProjectAnswer& a) {
                100 * r.better_batch_gain);
   for (const ProjectedRun& r : a.rows)
     if (!r.trouble.empty()) page.say("{}: {}", r.system, r.trouble);
+  if (a.price_instead && a.price_kind) page.say("Money is {}: {}.", paid_words(a.price_kind), *a.price_instead);
+  if (!a.unranked.empty())
+    page.say("Not ranked, as what kernels reach was not measured on processors like theirs: {}.", joined(a.unranked));
   if (a.no_price)
     page.say("{}: {}; give one with --price NAME=USD.", a.price_kind ? "Not all have a price" : "Money is left out", *a.no_price);
   if (rows.able().size() > 1 && rows.able().front()->gpus_found)

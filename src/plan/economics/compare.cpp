@@ -155,25 +155,31 @@ PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems
   return by;
 }
 
-Verdict verdict_of(std::span<const Compared> all) {
-  std::vector<const Compared*> able;
-  for (const Compared& c : all)
-    if (c.trouble.empty()) able.push_back(&c);
-  if (able.empty()) throw RequestError("no machine can do the job");
-  std::vector<const Compared*> measured, unranked;
-  for (const Compared* c : able) (c->assumed_kernels() ? unranked : measured).push_back(c);
-  const auto names = [](const std::vector<const Compared*>& of) {
-    std::string out;
-    for (const Compared* c : of) out += (out.empty() ? "" : ", ") + c->system;
-    return out;
+Ranking ranking_of(std::span<const Contender> all) {
+  Ranking out;
+  for (std::size_t i = 0; i < all.size(); ++i) (all[i].assumed_kernels ? out.left_out : out.ranked).push_back(i);
+  const auto names = [&](const std::vector<std::size_t>& of) {
+    std::string text;
+    for (const std::size_t i : of) text += (text.empty() ? "" : ", ") + all[i].system;
+    return text;
   };
-  if (measured.size() >= 2)
-    able = measured;
-  else if (!measured.empty() && !unranked.empty())
-    return {.why = "what kernels reach was measured on processors like those of " + names(measured) + " and on none like those of " + names(unranked) +
-                   ", where NVIDIA's shares of the peak are assumed: the figures differ in kind"};
-  else
-    unranked.clear();
+  if (out.ranked.empty()) std::swap(out.ranked, out.left_out);  // of one kind
+  if (out.ranked.size() == 1 && !out.left_out.empty())
+    return {.why = "what kernels reach was measured on processors like those of " + names(out.ranked) + " and on none like those of " +
+                   names(out.left_out) + ", where NVIDIA's shares of the peak are assumed: the figures differ in kind"};
+  return out;
+}
+
+Verdict verdict_of(std::span<const Compared> all) {
+  std::vector<Contender> contenders;
+  std::vector<const Compared*> can, able, unranked;
+  for (const Compared& c : all)
+    if (c.trouble.empty()) can.push_back(&c), contenders.push_back({c.system, c.assumed_kernels()});
+  if (can.empty()) throw RequestError("no machine can do the job");
+  const Ranking ranking = ranking_of(contenders);
+  if (!ranking.why.empty()) return {.why = ranking.why};
+  for (const std::size_t i : ranking.ranked) able.push_back(can[i]);
+  for (const std::size_t i : ranking.left_out) unranked.push_back(can[i]);
   std::stable_sort(able.begin(), able.end(), [](const Compared* a, const Compared* b) { return a->worth() > b->worth(); });
   if (able.size() == 1) return {.best = able[0]};
   const Compared &best = *able[0], &next = *able[1];

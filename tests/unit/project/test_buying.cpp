@@ -236,6 +236,72 @@ TEST_CASE("the machine with more tokens is not said to be the cheaper one, and o
   CHECK_FALSE(a.rows.back().dollars_per_million_tokens);
 }
 
+TEST_CASE("project and need machine name as the best only what compare ranks") {
+  auto project = narrow(bought<ProjectRequest>("dgx-h100,trn2-ultraserver"));
+  project.gpus = 256;
+  project.own_prices = {{"trn2-ultraserver", 0.1}};
+  auto need = narrow(bought<NeedMachineRequest>("dgx-h100,trn2-ultraserver"));
+  need.gpus = 256;
+  need.own_prices = project.own_prices;
+  CompareRequest compare;
+  compare.systems = {"dgx-h100", "trn2-ultraserver"};
+  compare.train = true;
+  compare.model.name = "llama3-8b";
+  compare.gpus = 256;
+  compare.global_batch = 512;
+  ProjectAnswer a = answer(project);
+  NeedMachineAnswer n = answer(need);
+  REQUIRE(answer(compare).no_verdict);
+  CHECK(a.no_verdict == answer(compare).no_verdict);
+  CHECK(n.no_verdict == a.no_verdict);
+  CHECK_FALSE((a.cheapest || a.lowest_power || a.fewest_gpus || a.soonest || n.value || n.fast_value || n.slow_value));
+  for (Machines* systems : {&project.systems, &need.systems}) systems->all = {"dgx-h100,dgx-b200,trn2-ultraserver"};
+  compare.systems = {"dgx-h100", "dgx-b200", "trn2-ultraserver"};
+  a = answer(project);
+  n = answer(need);
+  CHECK(a.unranked == answer(compare).unranked);
+  CHECK(a.cheapest == "dgx-b200");
+  CHECK(n.value == "dgx-b200");
+  CHECK_FALSE(n.tried.at(2).ranked);
+  CHECK(n.tried.at(2).value == "trn2-ultraserver");
+  need.by = BestMachine::fewest_gpus;
+  need.gpus.reset();
+  need.in = units::s(20 * day);
+  need.systems.all = {"dgx-h100,dgx-b200"};
+  need.own_prices.clear();
+  for (const NeedMachineTried& one : answer(need).tried) {  // as certain as project says it is
+    project.systems.all = {one.value};
+    project.own_prices.clear();
+    project.gpus = one.gpus;
+    project.in = need.in;
+    CHECK(one.sure == answer(project).rows.front().sure_in_time);
+  }
+}
+
+TEST_CASE("money is of a kind with its reason, and a machine without a price says that alone") {
+  auto q = narrow(bought<ProjectRequest>("dgx-b200,gb300-nvl72"));
+  q.gpus = 288;
+  ProjectAnswer a = answer(q);
+  CHECK(a.price_kind == "owned");
+  CHECK_THAT(a.price_instead.value_or(""), Catch::Contains("on demand not known of gb300-nvl72"));
+  CHECK_FALSE(a.no_price);
+  q.price_kind = PriceKind::owned;
+  CHECK_FALSE(answer(q).price_instead);
+  auto need = narrow(bought<NeedMachineRequest>("dgx-h100,dgx-b200"));
+  need.gpus = 256;
+  CHECK_FALSE(answer(need).price_instead);
+  need.capital = units::USD(100e6);
+  CHECK(answer(need).price_kind == "owned");
+  CHECK(answer(need).price_instead);
+  need.capital.reset();
+  need.systems.all = {"mi355x-8"};
+  const NeedMachineAnswer unpriced = answer(need);
+  CHECK_FALSE(unpriced.value);
+  CHECK_THAT(unpriced.reason, Catch::Contains("price is not known") && !Catch::Contains("limit"));
+  q.systems.all = {"dgx-h100,dgx-h100"};
+  CHECK_THROWS_WITH(answer(q), Catch::Contains("given twice"));
+}
+
 TEST_CASE("a comparison takes prices of owning, ranks what was measured, tries prefill apart and refuses one machine by two names") {
   CompareRequest r;
   const auto on = [&](std::initializer_list<const char*> names) {

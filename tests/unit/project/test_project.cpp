@@ -362,7 +362,7 @@ TEST_CASE("need machine: delivery and the last day are limits like money") {
   r.megawatts = 1;  // which keeps the search short
   r.by = BestMachine::fewest_gpus;
   const NeedMachineAnswer all = answer(r);
-  CHECK(all.value == "vera-rubin-nvl72");
+  CHECK(all.no_verdict);  // what its kernels reach is assumed
   r.delivered_by = "2026-11";
   const NeedMachineAnswer now = answer(r);
   CHECK(now.value.value_or("none") == "dgx-b200");

@@ -73,7 +73,7 @@ struct CompareAnswer {
   std::string model, job;
   int gpus = 0;
   std::vector<ComparedAnswer> rows;
-  std::optional<std::string> price_kind, no_price;
+  std::optional<std::string> price_kind, no_price, price_instead;
   std::string verdict;
   std::optional<std::string> best, next, cheapest;
   std::optional<double> faster;

@@ -100,7 +100,8 @@ template <class Price>
 /// The kind of price that all machines have, else the one that most have; none where no machine has any.
 struct PricedBy {
   std::optional<PriceKind> kind{};
-  std::string why{};  ///< the reason why not all have it
+  std::string why{};      ///< the reason why not all have it
+  std::string instead{};  ///< why an earlier kind was not taken, where none was asked for
 };
 /// A user's own prices, and the requested kind.
 struct OwnMachinePrices {
@@ -131,16 +132,16 @@ template <class Able>
         ++with;
       else if (able(i))
         without += (without.empty() ? "" : ", ") + systems[i].name;
-    if (without.empty()) return {.kind = kind};
+    if (without.empty()) return {.kind = kind, .instead = missing};
     const std::string here = std::string{kind == PriceKind::on_demand  ? "on demand"
                                          : kind == PriceKind::reserved ? "reserved"
                                                                        : "owned"} +
                              " not known of " + without;
-    missing += (missing.empty() ? "" : "; ") + here;
     if (with > most) {
       most = with;
-      some = {.kind = kind, .why = here};
+      some = {.kind = kind, .why = here, .instead = missing};
     }
+    missing += (missing.empty() ? "" : "; ") + here;
   }
   if (some.kind) return some;
   return {.why = "no kind of price is known of all: " + missing};
@@ -150,6 +151,18 @@ template <class Able>
 /// \param all results for `systems`, in order
 [[nodiscard]] PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
                                    const OwnMachinePrices& own = {});
+
+/// Which of several machines can be ranked. Where what kernels reach was measured for some and is assumed for others, those measured, and
+/// none if that is one machine.
+struct Ranking {
+  std::string why{};  ///< why none can be ranked
+  std::vector<std::size_t> ranked{}, left_out{};  ///< places
+};
+struct Contender {
+  std::string system{};
+  bool assumed_kernels = false;
+};
+[[nodiscard]] Ranking ranking_of(std::span<const Contender> all);
 
 /// The machine with the most tokens per second and GPU, or requests per second within limits, compared with the next one.
 struct Verdict {
@@ -162,8 +175,7 @@ struct Verdict {
   std::vector<const Compared*> unranked{};  ///< left out: their kernels are assumed, those of two others were measured
 };
 
-/// Points into `all`. Where kernel efficiencies were measured for some machines and are assumed for others, it is about those measured, and
-/// there is none if that is one machine. \throws RequestError when no machine can do the job
+/// Of the machines that can be ranked (ranking_of). Points into `all`. \throws RequestError when no machine can do the job
 [[nodiscard]] Verdict verdict_of(std::span<const Compared> all);
 
 }  // namespace fabricost::plan

@@ -100,6 +100,7 @@ struct BestRun {
   const ProjectedRun* run = nullptr;  ///< none: no run is possible, or what machines are chosen by is not known
   Broken breaks{};
   double measure = 0;
+  bool ranked = true;  ///< beside the other machines (ranking_of)
 
   [[nodiscard]] bool keeps() const { return run != nullptr && breaks.words.empty(); }
   [[nodiscard]] bool better_than(const BestRun& other) const {
@@ -121,11 +122,24 @@ struct BestRun {
   return out;
 }
 
+/// Marks those of the machines that keep the limits which cannot be ranked beside the others. \return why none can; empty: some can
+std::string mark_unranked(std::vector<BestRun>& all) {
+  std::vector<Contender> contenders;
+  std::vector<BestRun*> kept;
+  for (BestRun& one : all)
+    if (one.keeps()) kept.push_back(&one), contenders.push_back({one.run->system, one.run->kernels == "assumed"});
+  const Ranking ranking = ranking_of(contenders);
+  for (const std::size_t i : ranking.left_out) kept[i]->ranked = false;
+  if (!ranking.why.empty())
+    for (BestRun* one : kept) one->ranked = false;
+  return ranking.why;
+}
+
 /// The best of the machines that keep the limits, or of those that cannot. \param without not this one
 [[nodiscard]] const BestRun* best_of(const std::vector<BestRun>& all, bool keeps = true, const BestRun* without = nullptr) {
   const BestRun* best = nullptr;
   for (const BestRun& one : all)
-    if (&one != without && one.run != nullptr && one.keeps() == keeps && (best == nullptr || one.measure < best->measure)) best = &one;
+    if (&one != without && one.run != nullptr && one.ranked && one.keeps() == keeps && (best == nullptr || one.measure < best->measure)) best = &one;
   return best;
 }
 
@@ -172,12 +186,13 @@ struct BestRun {
 }
 
 /// Why no number of GPUs can do it: the reason of the fewest, and that of the most where it is another.
-void add_trouble(const NeedMachineRequest& q, const Runs& runs, std::size_t machine, NeedMachineTried& out) {
+void add_trouble(const NeedMachineRequest& q, const Runs& runs, std::size_t machine, const std::string& name, NeedMachineTried& out) {
   std::vector<std::string> all;
   bool unknown = false;
   for (std::size_t i = 0; i < runs.machine.size(); ++i) {
     if (runs.machine[i] != machine) continue;
-    const std::string trouble = with_fields(runs.all.rows[i].trouble, as_member);
+    std::string trouble = with_fields(runs.all.rows[i].trouble, as_member);
+    if (const std::size_t named = trouble.rfind(name + ": "); named != std::string::npos) trouble.erase(0, named + name.size() + 2);
     if (trouble.empty())
       unknown = true;
     else if (all.empty() || trouble != all.back())
@@ -202,26 +217,34 @@ void add_tried(const NeedMachineRequest& q, NeedMachineAnswer& out, const std::v
       one.measure = b.measure;
       one.binds = b.breaks.words;
       one.holds = b.keeps();
+      one.sure = broken(q, *b.run, RunEnd::fast).words.empty() == broken(q, *b.run, RunEnd::slow).words.empty();
+      one.ranked = b.ranked;
     } else {
-      add_trouble(q, runs, i, one);
+      add_trouble(q, runs, i, names[i], one);
     }
     out.tried.push_back(std::move(one));
   }
-  const auto rank = [](const NeedMachineTried& t) { return t.holds ? 0 : t.measure ? 1 : 2; };
+  const auto rank = [](const NeedMachineTried& t) { return t.holds && t.ranked ? 0 : t.holds ? 1 : t.measure ? 2 : 3; };
   std::stable_sort(out.tried.begin(), out.tried.end(), [&](const NeedMachineTried& a, const NeedMachineTried& b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : a.measure.value_or(0) < b.measure.value_or(0);
   });
 }
 
-void say_why(NeedMachineAnswer& out, const ProjectAnswer& all) {
-  out.reason = "no machine is within the limits";
-  for (const NeedMachineTried& one : out.tried)
-    if (!one.binds.empty()) {
-      out.reason += fmt::format("; {} comes nearest: {}", one.value, one.binds);
-      out.binding = one.binds;
-      return;
-    }
-  if (all.no_price) out.reason += "; " + *all.no_price;
+void say_why(NeedMachineAnswer& out) {
+  const NeedMachineTried& first = out.tried.front();
+  if (out.no_verdict) {
+    out.reason = *out.no_verdict;
+  } else if (!first.measure) {
+    out.reason = fmt::format("no machine can be chosen; {}: {}", first.value, first.trouble);
+  } else {
+    out.reason = "no machine is within the limits";
+    for (const NeedMachineTried& one : out.tried)
+      if (!one.binds.empty()) {
+        out.reason += fmt::format("; {} comes nearest: {}", one.value, one.binds);
+        out.binding = one.binds;
+        return;
+      }
+  }
 }
 
 }  // namespace
@@ -245,11 +268,16 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   };
   const Runs runs = runs_of(q, sizes, false);
   const auto at = [&](RunEnd end) { return need::best_runs(q, runs, names.size(), end); };
-  const std::vector<need::BestRun> rows = at(RunEnd::predicted), fast = at(RunEnd::fast), slow = at(RunEnd::slow);
+  std::vector<need::BestRun> rows = at(RunEnd::predicted), fast = at(RunEnd::fast), slow = at(RunEnd::slow);
   NeedMachineAnswer out;
+  if (const std::string why = need::mark_unranked(rows); !why.empty()) out.no_verdict = why;
+  for (std::vector<need::BestRun>* end : {&fast, &slow}) static_cast<void>(need::mark_unranked(*end));
   out.goal = need::goal_words(q);
   out.measured = need::words_for(q.by).measure;
-  out.bought = q.price_kind == PriceKind::owned;
+  out.price_kind = runs.all.price_kind;
+  if (q.by == BestMachine::cheapest || q.budget || q.capital)
+    out.price_instead = q.capital && request.price_kind != PriceKind::owned ? std::optional<std::string>{"the money to buy is limited"}
+                                                                             : runs.all.price_instead;
   out.title = fmt::format("{}, {} tokens", runs.all.model, count_text(runs.all.tokens));
   need::add_tried(q, out, rows, runs, names);
   const auto named = [](const need::BestRun* r) { return r == nullptr ? std::nullopt : std::optional{r->run->system}; };
@@ -259,7 +287,7 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   out.fast_value = named(need::best_of(fast));
   out.slow_value = named(need::best_of(slow));
   if (best == nullptr) {
-    need::say_why(out, runs.all);
+    need::say_why(out);
     return out;
   }
   out.run = *best->run;

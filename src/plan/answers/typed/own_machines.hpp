@@ -14,6 +14,17 @@
 
 namespace fabricost::plan {
 
+/// \throws Refusal where two names of the catalogue are those of one machine
+inline void refuse_twice(const std::vector<Machine>& machines, const std::vector<System>& systems) {
+  const auto catalogued = [&](std::size_t i) { return !machines[i].value && machines[i].name.find_first_of("./") == std::string::npos; };
+  for (std::size_t i = 0; i < systems.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (catalogued(i) && catalogued(j) && systems[i].name == systems[j].name)
+        throw Refusal(machines[i].name == machines[j].name
+                          ? fmt::format("{} is given twice; name another machine", machines[i].name)
+                          : fmt::format("{} and {} are one machine; name another", machines[j].name, machines[i].name));
+}
+
 /// Which of the machines a name means. \param machines as requested \param systems the same, loaded \throws Refusal naming the field and
 /// all machines where it means none
 [[nodiscard]] inline std::vector<std::size_t> machines_named(const std::string& name, const std::vector<Machine>& machines,

@@ -113,6 +113,7 @@ struct NeedMachineTried {
   std::optional<Dollars> capital{};
   std::string binds{}, trouble{};
   bool unpriced = false;  ///< the trouble is that no price of it is known
+  bool sure = true, ranked = true;
   bool operator==(const NeedMachineTried&) const = default;
 
   static AnswerTable<NeedMachineTried> fields();
@@ -129,8 +130,8 @@ struct NeedMachineAnswer {
   bool satisfied = false;
   std::string reason;
   std::vector<NeedMachineTried> tried;
-  std::string title;    ///< the question in one line
-  bool bought = false;  ///< machines are owned
+  std::optional<std::string> price_kind, price_instead, no_verdict;
+  std::string title;  ///< the question in one line
 
   static AnswerTable<NeedMachineAnswer> fields();
 };

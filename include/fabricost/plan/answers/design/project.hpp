@@ -110,7 +110,8 @@ struct ProjectAnswer {
   int global_batch = 0, sequence = 0;
   std::string precision;
   std::vector<ProjectedRun> rows;
-  std::optional<std::string> price_kind, no_price, cheapest, lowest_power, fewest_gpus, soonest;
+  std::optional<std::string> price_kind, no_price, price_instead, cheapest, lowest_power, fewest_gpus, soonest, no_verdict;
+  std::vector<std::string> unranked;
 
   static AnswerTable<ProjectAnswer> fields();
 };
