@@ -66,7 +66,12 @@ AnswerTable<ComparedAnswer> ComparedAnswer::fields() {
           gives(&A::kernels, "kernels", "kernels",
                 "measured: on processors of this generation; assumed: NVIDIA's shares of the peak are taken."),
           gives(&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",
-                "Of one kind for all machines, USD; under requests that arrive at the rate up to which the limits are met. None: not known of this one."),
+                "Of one kind for all machines, USD; under requests that arrive at the rate asked for. None: not known of this one."),
+          gives(&A::dollars_per_million_tokens_within, "dollars_per_million_tokens_within", "dollars_per_million_tokens_within",
+                "Under requests that arrive, the same at the rate up to which the limits are met, which the verdict compares; None: else.", 1,
+                left_out),
+          gives(&A::joules_per_million_tokens_within, "joules_per_million_tokens_within", "joules_per_million_tokens_within",
+                "The joules at that rate, J; None: likewise.", 1, left_out),
           gives(&A::dollars_per_million_input_tokens, "dollars_per_million_input_tokens", "dollars_per_million_input_tokens",
                 "Serving: of a prompt's tokens that no cache has, for the time that they take (TokenPrice), USD; None: not known.", 1, left_out),
           gives(&A::dollars_per_million_cached_tokens, "dollars_per_million_cached_tokens", "dollars_per_million_cached_tokens",
@@ -212,14 +217,16 @@ void check(const CompareRequest& r) {
   out.tokens_per_second_per_gpu = c.tokens_per_gpu;
   out.precision = c.precision;
   out.kernels = c.kernels;
-  out.dollars_per_million_tokens = c.dollars;
-  for (const TokenPrice& one : token_prices(c.tokens, c.dollars, 1, {}))
+  const auto as_asked = [&](const std::optional<double>& within) { return within ? std::optional{*within * c.more} : within; };
+  out.dollars_per_million_tokens = as_asked(c.dollars);
+  out.joules_per_million_tokens = as_asked(c.joules);
+  if (c.requests) out.dollars_per_million_tokens_within = c.dollars, out.joules_per_million_tokens_within = c.joules;
+  for (const TokenPrice& one : token_prices(c.tokens, out.dollars_per_million_tokens, 1, {}))
     (one.tokens == "input" ? out.dollars_per_million_input_tokens
      : one.tokens == "cached" ? out.dollars_per_million_cached_tokens
                              : out.dollars_per_million_output_tokens) = one.dollars;
   if (c.price_kind) out.price_kind = std::string{name(*c.price_kind)};
   if (c.gpu_hour > 0) out.dollars_per_gpu_hour = c.gpu_hour;
-  out.joules_per_million_tokens = c.joules;
   if (c.joules) out.power = units::MW(c.megawatts);
   out.layout = layout_text(c, mixture);
   out.terms = c.terms;

@@ -162,11 +162,13 @@ std::string verdict_of(const CompareAnswer& of) {
     return *std::find_if(of.rows.begin(), of.rows.end(), [&](const ComparedAnswer& c) { return c.system == system; });
   };
   const ComparedAnswer &best = row(*of.best), &next = row(*of.next);
-  const auto &own = best.dollars_per_million_tokens, &other = next.dollars_per_million_tokens;
+  const bool arrive = next.arrivals.has_value();
+  const auto &own = arrive ? best.dollars_per_million_tokens_within : best.dollars_per_million_tokens,
+             &other = arrive ? next.dollars_per_million_tokens_within : next.dollars_per_million_tokens;
   return fmt::format("{} is {}: {:.3g} times the {} of {} ({}){}", *of.best, of.cheapest == of.best && other ? "better" : "faster",
-                     *of.faster, next.arrivals ? "requests/s within limits" : "tokens per GPU", *of.next,
+                     *of.faster, arrive ? "requests/s within limits" : "tokens per GPU", *of.next,
                      of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability),
-                     own && other ? fmt::format(", {} against {} $/Mtoken {}", figure(*own, 3), figure(*other, 3), paid_words(of.price_kind)) : "") +
+                     own && other ? fmt::format(", {} against {} $/Mtoken {}{}", figure(*own, 3), figure(*other, 3), paid_words(of.price_kind), arrive ? " at those rates" : "") : "") +
          (best.idle_gpus > 0 ? fmt::format("; {} GPUs paid", of.gpus + best.idle_gpus) : "");
 }
 

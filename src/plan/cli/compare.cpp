@@ -82,7 +82,7 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
 /// The rent of a GPU-hour, or what owning it costs.
 [[nodiscard]] std::string gpu_hour_text(const Compared& c, int gpus) {
   if (c.gpu_hour > 0 || !c.dollars) return c.gpu_hour > 0 ? figure(c.gpu_hour) : "?";
-  return figure(*c.dollars * c.tokens_per_gpu * 3600 / 1e6 * gpus / (gpus + c.idle_gpus), 3);
+  return figure(*c.dollars * c.tokens_per_gpu * c.more * 3600 / 1e6 * gpus / (gpus + c.idle_gpus), 3);
 }
 
 /// Where prefill on GPUs of its own answers more.
@@ -131,14 +131,17 @@ void compared_text(Page& page, const CompareAnswer& of) {
                  arrive ? ">within" : "",
                  arrive ? fmt::format(">p{:g} TTFT", of.percentile) : "",
                  arrive ? fmt::format(">p{:g} TPOT", of.percentile) : "",
-                 arrive ? ">up to req/s" : "",
                  paid ? ">GPUs paid" : "",
                  ">$/GPU-h",
                  fmt::format(">$/Mtoken {}", paid_words(of.price_kind)),
                  ">J/token",
                  ">MW",
+                 arrive ? ">up to req/s" : "",
+                 arrive ? ">$/Mtoken there" : "",
+                 arrive ? ">J/token there" : "",
                  train ? "takes most besides computing" : "takes most"};
   const double unit = train ? 1 : 1e3;
+  const auto number = [](const std::optional<double>& value, double worth) { return value ? figure(*value * worth, 3) : std::string{"?"}; };
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Compared& c = all[i];
     if (!c.trouble.empty()) continue;
@@ -147,9 +150,10 @@ void compared_text(Page& page, const CompareAnswer& of) {
     rows.row(c.system, train ? "" : std::string{c.precision}, figure(unit * c.seconds),
              fmt::format("{} to {}", figure(unit * c.low, 3), figure(unit * c.high, 3)), figure(c.tokens_per_gpu),
              a ? percent(a->within, 1) : "", a ? short_time_text(a->ttft.at_percentile.value()) : "",
-             a ? short_time_text(a->tpot.at_percentile.value()) : "", a ? a->rate_within ? figure(*a->rate_within) : "any" : "",
-             paid ? std::to_string(of.gpus + c.idle_gpus) : "", gpu_hour_text(c, of.gpus), c.dollars ? figure(*c.dollars, 3) : "?",
-             c.joules ? figure(*c.joules * 1e-6, 3) : "?", c.joules ? figure(c.megawatts, 3) : "?",
+             a ? short_time_text(a->tpot.at_percentile.value()) : "",
+             paid ? std::to_string(of.gpus + c.idle_gpus) : "", gpu_hour_text(c, of.gpus), number(of.rows[i].dollars_per_million_tokens, 1),
+             number(of.rows[i].joules_per_million_tokens, 1e-6), c.joules ? figure(c.megawatts, 3) : "?",
+             a ? a->rate_within ? figure(*a->rate_within) : "any" : "", a ? number(c.dollars, 1) : "", a ? number(c.joules, 1e-6) : "",
              fmt::format("{}, {:.0f} %", term_words(max.name), 100 * share_of(max.time, c.terms)));
   }
   page.table(rows);
@@ -180,8 +184,8 @@ void compared_text(Page& page, const CompareAnswer& of) {
   page.say("Nine in ten measured runs should fall into the range given. {}Joules and megawatts are the site's, with cooling.",
            train ? "" : "Tokens are those of answers, not of prompts. ");
   if (arrive)
-    page.say("up to req/s: the most within the limits in any layout, which is the one shown; money and energy of a token are of that rate, what "
-             "else is in its row of the rate asked for.");
+    page.say("up to req/s: the most within the limits in any layout, which is the one shown. there: at that rate, which the verdict compares; "
+             "what else is in a row is of the rate asked for.");
 }
 
 }  // namespace

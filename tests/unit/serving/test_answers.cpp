@@ -138,7 +138,7 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("which machine holds more requests, and what a token costs, does not depend on the rate asked for") {
+TEST_CASE("which machine holds more requests, and what a token costs there, does not depend on the rate asked for, and a row is of one rate") {
   CompareRequest r = two_machines();
   std::optional<CompareAnswer> before;
   for (const double rate : {0.3, 3.0, 20.0}) {
@@ -147,8 +147,10 @@ TEST_CASE("which machine holds more requests, and what a token costs, does not d
     if (before) {
       CHECK(now.faster == before->faster);
       for (std::size_t i = 0; i < 2; ++i)
-        CHECK(*now.rows[i].dollars_per_million_tokens == Approx(*before->rows[i].dollars_per_million_tokens).epsilon(0.02));
+        CHECK(*now.rows[i].dollars_per_million_tokens_within == Approx(*before->rows[i].dollars_per_million_tokens_within).epsilon(0.02));
     }
+    for (const ComparedAnswer& row : now.rows)  // of the rate asked for, as what else is in the row
+      CHECK(*row.dollars_per_million_tokens == Approx(*row.dollars_per_gpu_hour / 3600 * (1 + double(row.idle_gpus) / now.gpus) / row.tokens_per_second_per_gpu * 1e6));
     before = std::move(now);
   }
 }

@@ -49,6 +49,7 @@ struct ComparedAnswer {
   std::string precision{}, kernels{};
   std::optional<double> dollars_per_million_tokens{}, dollars_per_million_input_tokens{}, dollars_per_million_output_tokens{};
   std::optional<double> dollars_per_million_cached_tokens{};
+  std::optional<double> dollars_per_million_tokens_within{}, joules_per_million_tokens_within{};
   std::optional<std::string> price_kind{};
   std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};
   std::optional<Watts> power{};
