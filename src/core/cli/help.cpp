@@ -87,7 +87,7 @@ constexpr auto option_groups = std::to_array<Named>({
     {"Point to point", "--path --put --gin"},
     {"Failures", "--fleet --mttf-node --failures-per-node-day --failures-per-1000-node-days --checkpoint --interval --async --drain "
                  "--restart --reload --storage --spares --repair --replaced --flaps-per-link-year --flap-stall --links --flap-fatal"},
-    {"Money and power", "--price --price-kind --prices --price-gpu-hour --price-server --price-kwh --pue --years --interest "
+    {"Money and power", "--price --price-kind --prices --price-gpu-hour --price-server --price-kwh --price-site --pue --years --interest "
                         "--storage-share --network"},
     {"Machine", "--set --calibration"},
     {"Answer", "--top --sensitivity --pareto --explain --trace --threads --out --csv --plot --perfetto --html --json"},

@@ -73,6 +73,9 @@ constexpr OtherWords other_options[] = {
     {"--choice fastest", "fastest"},
     {"--set nic.sharp=true", "sharp collnet collnet-enable"},
     {"--out", "output output-file outfile"},
+    {"--in", "deadline days max-time time-limit"},
+    {"--years", "depreciation lifetime amortization"},
+    {"--mttf-node", "mtbf mtbf-node mttf node-mtbf"},
     {"--json", "output format output-format"}};
 
 /// The first word here for one of theirs that begins with one of `known`.

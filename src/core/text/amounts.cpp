@@ -89,7 +89,8 @@ int count_of(const std::string& text, std::string_view option, int min, int max)
     throw RequestError(fmt::format("{}: {} is too many; write at most {}", option, text, max));
   if (!whole || fault != std::errc{} || value < min)
     throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least {}{}", option, text, min,
-                                   value > 0 && std::string_view(stopped, static_cast<std::size_t>(end - stopped)) == "k" ? fmt::format("; write {}000 or {}", value, 1024LL * value)
+                                   option.ends_with("batch") && value > 0 ? "; a batch is in sequences, not tokens"
+                                   : value > 0 && std::string_view(stopped, static_cast<std::size_t>(end - stopped)) == "k" ? fmt::format("; write {}000 or {}", value, 1024LL * value)
                                                                                       : std::string{}));
   return value;
 }
@@ -136,7 +137,9 @@ double number_from(const std::string& text, std::string_view option, double min,
   }
   if (!rest.empty() || !(number >= min && number <= max))
     refuse(option, text,
-           is_share ? fmt::format("a share from {} to {}, or that in percent", min, max) : fmt::format("a number from {} to {}", min, max));
+           is_share                                     ? fmt::format("a share from {} to {}, or that in percent", min, max)
+           : option.ends_with("hours") && rest == "d" ? fmt::format("a number of hours; write {:g}", 24 * number)
+                                                        : fmt::format("a number from {} to {}", min, max));
   return number;
 }
 

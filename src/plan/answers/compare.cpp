@@ -427,6 +427,7 @@ CompareAnswer answer(const CompareRequest& request) {
     systems.push_back(one.load({}, {.compute = true, .custom = request.serve, .moe = request.serve}));
   refuse_twice(request.systems, systems);
   const OwnPrices owning{.electricity = request.dollars_per_kwh,
+                         .site = request.dollars_per_kw_month,
                          .pue = request.pue,
                          .years = request.lifetime_years,
                          .interest = request.interest,

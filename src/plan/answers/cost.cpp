@@ -19,6 +19,8 @@ RequestTable<OwningRequest> OwningRequest::fields() {
   using enum Amount;
   return {
       asks(&R::dollars_per_kwh, "dollars_per_kwh", "--price-kwh", number, {0, 10}, "X", "Price of electricity, USD per kWh"),
+      asks(&R::dollars_per_kw_month, "dollars_per_kw_month", "--price-site", number, {0, 10000}, "X",
+           "Price of building and staff, USD a month for a kW of rated power"),
       asks(&R::pue, "pue", "--pue", number, {1, 5}, "X", "Power of the site divided by that of racks and switches"),
       asks(&R::lifetime_years, "lifetime_years", "--years", number, {0.1, 50}, "X", "Years over which servers are written off"),
       asks(&R::interest, "interest", "--interest", share, {0, 1}, "X", "Interest a year on what is bought, in equal payments; default 0"),
@@ -98,6 +100,10 @@ AnswerTable<CostAnswer> CostAnswer::fields() {
             "A GPU's share of its server, USD; None: not known."),
       gives(&A::server_source, "prices.server_source", "server_source", "Where that comes from."),
       gives(&A::dollars_per_kwh, "prices.electricity_usd_per_kwh", "dollars_per_kwh", "Electricity, USD/kWh."),
+      gives(&A::electricity_source, "prices.electricity_source", "electricity_source", "Where that comes from."),
+      gives(&A::dollars_per_kw_month, "prices.site_usd_per_kw_month", "dollars_per_kw_month",
+            "Building and staff, USD a month for a kW of rated power."),
+      gives(&A::site_source, "prices.site_source", "site_source", "Where that comes from."),
       gives(&A::pue, "prices.pue", "pue", "Power of the site over that of racks and switches."),
       gives(&A::load, "prices.load", "load", "What a busy node draws of its rating."),
       gives(&A::lifetime_years, "prices.lifetime_years", "lifetime_years", "Over which servers are written off."),
@@ -215,6 +221,7 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
                   {.gpu_hour = r.dollars_per_gpu_hour,
                    .server = r.dollars_per_server,
                    .electricity = r.dollars_per_kwh,
+                   .site = r.dollars_per_kw_month,
                    .pue = r.pue,
                    .years = r.lifetime_years,
                    .interest = r.interest,
@@ -284,10 +291,13 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.dollars_per_gpu_hour = when(h.rent_known, in(rent.value, units::USD_per_h).value());
   if (h.rent_known) out.gpu_hour_kind = std::string{name(rent.kind)};
   out.gpu_hour_source = rent.provenance.source;
-  out.gpu_hour_confidence = name(rent.provenance.confidence);
+  out.gpu_hour_confidence = rent.kind == PriceKind::stated ? name(PriceKind::stated) : name(rent.provenance.confidence);
   out.server_per_gpu = when(h.servers_known, f.server / a.paid.bought);
   out.server_source = server_price_of(a.system, a.prices).provenance.source;
   out.dollars_per_kwh = (a.prices.electricity.value * units::kWh(1)).value();
+  out.electricity_source = a.prices.electricity.provenance.source;
+  out.dollars_per_kw_month = (a.prices.site.value * (units::kW(1) * a_year) / 12).value();
+  out.site_source = a.prices.site.provenance.source;
   out.pue = a.prices.power.pue.value;
   out.load = a.prices.power.load.value;
   out.lifetime_years = a.prices.lifetime.value / a_year;

@@ -171,6 +171,8 @@ void check(const ProjectRequest& r) {
   if (!r.gpus && !r.in && r.done_by.empty())
     throw Refusal("on how many GPUs, or in what time? Give <gpus>, <in_seconds> or <done_by>", true);
   if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
+  if (const double step = double(*r.global_batch) * r.sequence; *r.tokens < step)
+    throw Refusal(fmt::format("<tokens> of {:.4g} are less than a step takes, {:.0f}; did you mean {:.4g}T?", *r.tokens, step, *r.tokens));
   if (r.fleet && r.mttf_node) throw Refusal("one rate of failures is enough: <fleet> or <mttf_node_seconds>");
   check_ranges(r);
 }

@@ -7,6 +7,8 @@
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/specs/rl.hpp>
+#include <fabricost/predict/compile.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 
 namespace fabricost::plan {
 
@@ -116,7 +118,9 @@ AnswerTable<RlAnswer> RlAnswer::fields() {
           gives(&A::sequence, "sequence", "sequence", "Tokens of a packed sequence."),
           gives(&A::answers, "answers", "answers", "Answers of an iteration."),
           gives(&A::mean_tokens, "mean_tokens", "mean_tokens", "Tokens of a prompt and its answer, the mean."),
-          gives(&A::longest_tokens, "longest_tokens", "longest_tokens", "The same of the longest that is expected.")};
+          gives(&A::longest_tokens, "longest_tokens", "longest_tokens", "The same of the longest that is expected."),
+          gives(&A::engine_note, "engine_note", "engine_note",
+                "That the framework's own all-reduces end at a node where the domain is larger; empty: they do not, or do not matter.", 1, true)};
 }
 
 namespace {
@@ -207,6 +211,24 @@ namespace {
 
 }  // namespace
 
+namespace {
+
+/// Where the framework's own all-reduces run on one node and not on two of one domain, which keeps engines small.
+[[nodiscard]] std::string engine_note(const RlRequest& r, const ServingQuestion& q, const System& system) {
+  const int node = system.gpus_per_node;
+  if (node < 2 || system.domain < 2 * node) return "";
+  const auto runs = [&](int ranks) {
+    const Fabric fabric = fabric_on(system, {.collective = Collective::all_reduce, .ranks = ranks}, Levels{ranks});
+    return reduce_pieces(q.stack.kernels.reduce, fabric, is_blackwell_ultra(system.gpu)).count > 0;
+  };
+  if (!runs(node) || runs(2 * node)) return "";
+  return fmt::format("{}'s own all-reduces run on the {} GPUs of a node alone: between the nodes of a domain engines use the library's, "
+                     "which take longer for a token.",
+                     r.rollout_stack, node);
+}
+
+}  // namespace
+
 RlAnswer answer(const RlRequest& r) {
   if (!r.system) throw Refusal("on which machine? Name it with <system> (fabricost machine lists them)", true);
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
@@ -260,6 +282,7 @@ RlAnswer answer(const RlRequest& r) {
   out.gpus = q.gpus;
   out.stack = q.training.stack.name;
   out.rollout_stack = r.rollout_stack;
+  out.engine_note = engine_note(r, q.rollout, system);
   const Layout& trained = plan.ways.front().training.layout;
   out.global_batch = trained.global_batch;
   out.sequence = trained.sequence;

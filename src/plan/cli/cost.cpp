@@ -47,7 +47,9 @@ void money_rows(TextTable& table, const MoneyAnswer& m, double bought) {
 void add_machine(Page& page, const CostAnswer& a) {
   TextTable table{"", ">", ""};
   table.row("price", a.dollars_per_gpu_hour ? figure(*a.dollars_per_gpu_hour) + " USD a GPU-hour" : "unknown",
-            a.gpu_hour_kind ? fmt::format("{}, {}: {}", kind_text(*a.gpu_hour_kind), a.gpu_hour_confidence, a.gpu_hour_source) : "");
+            a.gpu_hour_kind ? fmt::format("{}{}: {}", kind_text(*a.gpu_hour_kind), *a.gpu_hour_kind == "stated" ? "" : ", " + a.gpu_hour_confidence,
+                                          a.gpu_hour_source)
+                            : "");
   if (a.servers_price)
     table.row("servers", dollars_text(*a.servers_price), fmt::format("{} a GPU; {}", dollars_text(*a.server_per_gpu), a.server_source));
   if (a.network_cables > 0) table.row("network", dollars_text(a.network_price), network_text(a));
@@ -57,6 +59,10 @@ void add_machine(Page& page, const CostAnswer& a) {
               fmt::format("{:.0f} % of the rating{}", 100 * a.load,
                           a.network_tiers > 0 ? ", switches " + large_text(a.switches_power->value(), "W") : ""));
     table.row("power, site", large_text(a.site_power->value(), "W"), fmt::format("PUE {:.3g}", a.pue));
+    if (a.hour.owned) {
+      table.row("electricity", fmt::format("{:.3g} USD/kWh", a.dollars_per_kwh), a.electricity_source);
+      table.row("site", fmt::format("{:.3g} USD/kW/month", a.dollars_per_kw_month), a.site_source);
+    }
   } else {
     table.row("power", "unknown", "add it with --set, as in --set power=\"10 kW\"");
   }
@@ -120,7 +126,9 @@ void cost_text(Page& page, const CostAnswer& a) {
     add_money(page, a, *a.run, {"takes", duration_text(*a.run_time), large_text(*a.run_gpu_hours) + " GPU-hours"});
   }
   page.add("\n");
-  if (a.run) page.item("", "Failures, checkpoints and spare nodes are left out; fabricost project counts them.");
+  if (a.run)
+    page.item("", a.goodput < 1 ? "Spare nodes are left out; fabricost project counts them."
+                                : "Failures, checkpoints and spare nodes are left out; fabricost project counts them.");
   page.item("", fmt::format("Prices: {} of {}; they move, so put your own in (--price-gpu-hour, --prices FILE).", a.prices, a.prices_date));
 }
 

@@ -35,7 +35,8 @@ void add_facts(Page& page, const GoodputAnswer& a) {
 void add_shares(Page& page, const GoodputAnswer& a) {
   TextTable shares{"", ">share", ""};
   shares.row("work that counts", share_text(a.goodput),
-             fmt::format("first order {}; Meta's ETTR {}", approximation_text(a.goodput_first_order), approximation_text(a.ettr_meta)));
+             fmt::format("first order {}; Meta's ETTR {}{}", approximation_text(a.goodput_first_order), approximation_text(a.ettr_meta),
+                         a.waiting_share > 0 ? "; both leave waiting out" : ""));
   shares.row("standing still for checkpoints", share_text(a.checkpoints_share));
   shares.row("work done again", share_text(a.lost_share), "from the last checkpoint that could be loaded");
   shares.row("recovery", share_text(a.recovery_share), "1 - e^(-R/M): restarts can fail as well");

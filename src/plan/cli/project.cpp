@@ -173,6 +173,9 @@ void add_sources(Page& page, const ProjectedRun& r) {
   if (c.servers_price) table.row("servers", fmt::format("{} a GPU; {}", dollars_text(*c.server_per_gpu), c.server_source));
   table.row("network", bought_network_text(c));
   if (c.site_power) table.row("power", fmt::format("PUE {:.3g}; {}: {}", c.pue, c.power_confidence, c.power_source));
+  if (c.hour.owned)
+    table.row("owning", fmt::format("electricity {:.3g} USD/kWh, site {:.3g} USD/kW/month, {:.3g} years", c.dollars_per_kwh,
+                                    c.dollars_per_kw_month, c.lifetime_years));
   page.table(table);
 }
 

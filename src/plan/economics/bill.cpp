@@ -14,6 +14,7 @@ void override_prices(Prices& prices, const OwnPrices& own, const System& system)
   }
   if (own.pue) prices.power.pue = {*own.pue, given};
   if (own.electricity) prices.electricity = {units::USD(*own.electricity) / units::kWh(1), given};
+  if (own.site) prices.site = {units::USD(*own.site) / (units::kW(1) * units::h(hours_of_a_year / 12)), given};
   if (own.interest) prices.interest = {*own.interest, given};
   if (own.storage) prices.storage = {*own.storage, given};
   if (own.years) prices.lifetime = {units::h(hours_of_a_year * *own.years), given};

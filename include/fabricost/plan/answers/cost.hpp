@@ -38,7 +38,7 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 
 /// What owning costs beside the servers themselves, as requests say it.
 struct OwningRequest {
-  std::optional<double> dollars_per_kwh, pue, lifetime_years, interest, storage_share;
+  std::optional<double> dollars_per_kwh, dollars_per_kw_month, pue, lifetime_years, interest, storage_share;
   std::optional<ScaleOut> network;
 
   static RequestTable<OwningRequest> fields();
@@ -88,8 +88,8 @@ struct CostAnswer {
   std::optional<std::string> gpu_hour_kind;
   std::string gpu_hour_source, gpu_hour_confidence;
   std::optional<Dollars> server_per_gpu;
-  std::string server_source;
-  double dollars_per_kwh = 0, pue = 0, load = 0, lifetime_years = 0;
+  std::string server_source, electricity_source, site_source;
+  double dollars_per_kwh = 0, dollars_per_kw_month = 0, pue = 0, load = 0, lifetime_years = 0;
   std::optional<Watts> rated_power, racks_power, switches_power, site_power;
   std::string power_source, power_confidence;
   std::optional<Dollars> servers_price;

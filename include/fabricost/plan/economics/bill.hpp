@@ -32,6 +32,7 @@ struct OwnPrices {
   std::optional<double> gpu_hour{};     ///< USD per GPU-hour
   std::optional<double> server{};       ///< USD for a server, or for a rack where the machine is one
   std::optional<double> electricity{};  ///< USD per kWh
+  std::optional<double> site{};         ///< USD a month for a kW of rated power
   std::optional<double> pue{};          ///< PUE: power of the site over that of racks and switches
   std::optional<double> years{};        ///< depreciation time of servers
   std::optional<double> interest{};     ///< a year

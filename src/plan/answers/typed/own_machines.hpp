@@ -55,8 +55,12 @@ inline void refuse_twice(const std::vector<Machine>& machines, const std::vector
   OwnMachinePrices out;
   out.kind = kind;
   out.gpu_hours.assign(systems.size(), 0);
-  for (const OwnPrice& own : given)
+  for (const OwnPrice& own : given) {
+    if (own.machine.empty())
+      throw Refusal(fmt::format("<{}>: of which machine is {:g} USD for a GPU-hour? Write {}={:g}", field, own.dollars_per_gpu_hour,
+                                systems.front().name, own.dollars_per_gpu_hour));
     for (const std::size_t i : machines_named(own.machine, machines, systems, field)) out.gpu_hours[i] = own.dollars_per_gpu_hour;
+  }
   return out;
 }
 

@@ -31,6 +31,11 @@ namespace {
 }  // namespace
 
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out) {
+  std::string_view rest;
+  if (const double alone = leading_number(text, rest); alone > 0 && rest.empty()) {
+    out = {"", number_from(text, option, 1e-6, 1e6)};
+    return;
+  }
   const auto [machine, dollars] = machine_and_value(text, option, "USD for a GPU-hour", "2.50");
   out = {machine, number_from(dollars, option, 1e-6, 1e6)};
 }
