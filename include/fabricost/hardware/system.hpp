@@ -72,6 +72,7 @@ struct System {
   Sourced<Watts> power;
   Sourced<Dollars> price;
   Sourced<Bytes> host_memory;  ///< of one node; 0: not known
+  std::string price_is;        ///< what kind of figure its price is: list, quotation, estimate, press
   std::string seller;          ///< the cloud that rents it out, by its name in data/prices; empty: no particular one
   std::vector<Tier> tiers;  ///< from the inside out, memories first
   Provenance provenance;

@@ -202,6 +202,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   system.cpu = in.choice("cpu", cpu_names, Cpu::any);
   in.quantity("power", QuantityKind::power, system.power);
   in.quantity("price", QuantityKind::money, system.price);
+  system.price_is = in.text("price_is");
   in.quantity("host_memory_rate", QuantityKind::memory_rate, system.host_memory_rate);
   in.quantity("host_launch", QuantityKind::time, system.host_launch);
   in.quantity("host_memory", QuantityKind::size, system.host_memory);

@@ -282,13 +282,18 @@ void check(const CompareRequest& r) {
 }
 
 /// "servers and network over 5 years, always busy, without interest, without storage, electricity and site".
-[[nodiscard]] std::string owning_text(const Prices& prices) {
+[[nodiscard]] std::string owning_text(const Prices& prices, const std::vector<System>& systems) {
+  std::vector<std::string> kinds;
+  for (const System& system : systems)
+    if (const std::string kind = server_price_kind_of(system, prices); !kind.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+      kinds.push_back(kind);
   const double interest = prices.interest.value;
   const bool storage = prices.storage.value > 0;
-  return fmt::format("servers{} and network over {:.4g} years, always busy, {}{}electricity and site", storage ? ", storage" : "",
+  return fmt::format("servers{} and network over {:.4g} years, always busy, {}{}electricity and site{}", storage ? ", storage" : "",
                      static_cast<double>(prices.lifetime.value / units::h(hours_of_a_year)),
                      interest > 0 ? fmt::format("{:.3g} % interest, ", 100 * interest) : "without interest, ",
-                     storage ? "" : "without storage, ");
+                     storage ? "" : "without storage, ",
+                     kinds.size() > 1 ? fmt::format(" (servers' prices differ in kind: {})", joined(kinds)) : "");
 }
 
 /// "dgx-h100 cannot, for the reason beside its name".
@@ -471,7 +476,7 @@ CompareAnswer answer(const CompareRequest& request) {
   if (by.kind) out.price_kind = std::string{name(*by.kind)};
   if (!by.why.empty()) out.no_price = by.why;
   if (!by.instead.empty()) out.price_instead = by.instead;
-  if (by.kind == PriceKind::owned) out.owning = owning_text(prices);
+  if (by.kind == PriceKind::owned) out.owning = owning_text(prices, systems);
   for (const Compared& c : out.all) out.rows.push_back(row_of(c, model.mixture(), out.gpus, out.job));
   for (std::size_t i = 0; i < served.size(); ++i) out.rows[i].arrivals = served[i];
   for (std::size_t i = 0; i < apart.size(); ++i) out.rows[i].tokens_per_second_per_gpu_apart = apart[i];

@@ -99,6 +99,8 @@ AnswerTable<CostAnswer> CostAnswer::fields() {
       gives(&A::server_per_gpu, "prices.server_per_gpu_usd", "server_dollars_per_gpu",
             "A GPU's share of its server, USD; None: not known."),
       gives(&A::server_source, "prices.server_source", "server_source", "Where that comes from."),
+      gives(&A::server_kind, "prices.server_kind", "server_kind",
+            "What kind of figure it is: list, quotation, estimate, press or stated (your own); empty: not said."),
       gives(&A::dollars_per_kwh, "prices.electricity_usd_per_kwh", "dollars_per_kwh", "Electricity, USD/kWh."),
       gives(&A::electricity_source, "prices.electricity_source", "electricity_source", "Where that comes from."),
       gives(&A::dollars_per_kw_month, "prices.site_usd_per_kw_month", "dollars_per_kw_month",
@@ -294,6 +296,7 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.gpu_hour_confidence = rent.kind == PriceKind::stated ? name(PriceKind::stated) : name(rent.provenance.confidence);
   out.server_per_gpu = when(h.servers_known, f.server / a.paid.bought);
   out.server_source = server_price_of(a.system, a.prices).provenance.source;
+  out.server_kind = server_price_kind_of(a.system, a.prices);
   out.dollars_per_kwh = (a.prices.electricity.value * units::kWh(1)).value();
   out.electricity_source = a.prices.electricity.provenance.source;
   out.dollars_per_kw_month = (a.prices.site.value * (units::kW(1) * a_year) / 12).value();

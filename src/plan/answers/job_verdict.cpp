@@ -200,7 +200,11 @@ std::string verdict_of(const ProjectAnswer& a) {
   say("lowest power", a.lowest_power, [](const ProjectedRun& r) { return figure(in(*r.site_power, units::MW).value(), 3) + " MW"; });
   say("fewest GPUs", a.fewest_gpus, [](const ProjectedRun& r) { return std::to_string(r.gpus); });
   say("soonest", a.soonest, [&](const ProjectedRun& r) { return days(r.wait + r.time, 3) + " days"; });
-  return out.empty() ? "Nothing sets these machines apart." : out + ".";
+  std::vector<std::string> kinds;  // of servers' prices
+  for (const ProjectedRun* r : ranked)
+    if (r->price_kind == "owned" && std::find(kinds.begin(), kinds.end(), r->cost->server_kind) == kinds.end()) kinds.push_back(r->cost->server_kind);
+  return out.empty() ? "Nothing sets these machines apart."
+                     : out + "." + (kinds.size() > 1 ? fmt::format(" Their servers' prices differ in kind: {}.", joined(kinds)) : "");
 }
 
 std::string verdict_of(const CostAnswer& a) {

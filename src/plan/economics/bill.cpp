@@ -8,6 +8,7 @@ void override_prices(Prices& prices, const OwnPrices& own, const System& system)
   if (own.server) {
     GpuPrice listed{.gpu = system.gpu.name};
     if (const GpuPrice* there = prices.of(system.gpu.name); there != nullptr) listed = *there;
+    listed.server_is.clear();
     listed.server = {units::USD(*own.server / machine_gpus(system)), given};
     prices.gpus.assign(1, listed);
     prices.own = true;

@@ -26,10 +26,21 @@ Rent rent_of(const System& system, const Prices& prices) {
   return {};
 }
 
-Sourced<Dollars> server_price_of(const System& system, const Prices& prices) {
+/// The entry of its GPU, where that goes before the machine's own price; null: it does not.
+const GpuPrice* listed_server(const System& system, const Prices& prices) {
   const GpuPrice* listed = prices.of(system.gpu.name);
-  if (listed != nullptr && listed->server.value > Dollars{} && (prices.own || !(system.price.value > Dollars{}))) return listed->server;
+  return listed != nullptr && listed->server.value > Dollars{} && (prices.own || !(system.price.value > Dollars{})) ? listed : nullptr;
+}
+
+Sourced<Dollars> server_price_of(const System& system, const Prices& prices) {
+  if (const GpuPrice* listed = listed_server(system, prices)) return listed->server;
   return {system.price.value / static_cast<double>(machine_gpus(system)), system.price.provenance};
+}
+
+std::string server_price_kind_of(const System& system, const Prices& prices) {
+  const GpuPrice* listed = listed_server(system, prices);
+  if (listed == nullptr) return system.price_is;
+  return prices.own && listed->server_is.empty() ? std::string{name(PriceKind::stated)} : listed->server_is;
 }
 
 bool price_known(const System& system, const Prices& prices) {

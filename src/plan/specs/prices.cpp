@@ -86,6 +86,7 @@ void read_gpus(MapReader& list, Prices& into) {
     (void)one.quantity("on_demand", QuantityKind::rent, price.on_demand);
     (void)one.quantity("reserved", QuantityKind::rent, price.reserved);
     (void)one.quantity("server", QuantityKind::money, price.server);
+    price.server_is = one.text("server_is");
     one.section("sellers", [&](MapReader& sellers) {
       for (const SpecNode::Entry& seller : sellers.node().entries) {
         Sourced<DollarRate> rent;

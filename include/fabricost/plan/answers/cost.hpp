@@ -88,7 +88,7 @@ struct CostAnswer {
   std::optional<std::string> gpu_hour_kind;
   std::string gpu_hour_source, gpu_hour_confidence;
   std::optional<Dollars> server_per_gpu;
-  std::string server_source, electricity_source, site_source;
+  std::string server_source, server_kind, electricity_source, site_source;
   double dollars_per_kwh = 0, dollars_per_kw_month = 0, pue = 0, load = 0, lifetime_years = 0;
   std::optional<Watts> rated_power, racks_power, switches_power, site_power;
   std::string power_source, power_confidence;

@@ -48,6 +48,7 @@ struct GpuPrice {
   std::string gpu;             ///< name in data/gpus
   Sourced<DollarRate> rent{};  ///< of one GPU, whatever the kind: given by the user
   Sourced<Dollars> server{};   ///< a GPU's share of its server with NICs
+  std::string server_is{};     ///< what kind of figure that is, as System::price_is
   Sourced<DollarRate> on_demand{}, reserved{};
   std::vector<std::pair<std::string, Sourced<DollarRate>>> sellers{};  ///< on demand, by who rents out
   std::optional<Sourced<Day>> delivery{};  ///< when it can be had at the earliest; none: now, where any price is known
@@ -87,6 +88,8 @@ struct Rent : Sourced<DollarRate> {
 /// if none is known.
 [[nodiscard]] Sourced<Dollars> server_price_of(const System& system, const Prices& prices);
 
+/// What kind of figure that is: stated (the user's own), list, quotation, estimate, press; empty: not said.
+[[nodiscard]] std::string server_price_kind_of(const System& system, const Prices& prices);
 /// Whether a rent of the kind asked for is known, or what owning costs where that is asked for.
 [[nodiscard]] bool price_known(const System& system, const Prices& prices);
 /// Whether a machine is owned: as was asked, or because that is the only price known.
