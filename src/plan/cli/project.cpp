@@ -129,7 +129,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
       const auto [low, high] = numbers_in(*r.interval_price);
       return ranged(r.price->value() / 1e6, {low / 1e6, high / 1e6});
     });
-  rows.add("USD a GPU-hour", [](const R& r) {
+  rows.add("rent, USD a GPU-hour", [](const R& r) {
     return r.cost->dollars_per_gpu_hour ? fmt::format("{:.4g}{}", *r.cost->dollars_per_gpu_hour, r.price_kind == "stated" ? ", stated" : "")
                                         : "";
   });
@@ -143,7 +143,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   rows.add("  electricity", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.electricity; }); });
   rows.add("  site", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.site; }); });
   rows.add("to buy, million USD", [](const R& r) { return r.capital ? million(*r.capital) : std::string{}; });
-  rows.add("  by servers' price of kind", [](const R& r) { return r.capital ? r.cost->server_kind : std::string{}; });
+  rows.add("  a server's price is", [](const R& r) { return r.capital ? r.cost->server_kind : std::string{}; });
   rows.add("cheaper than renting after, months", [](const R& r) {
     constexpr double month = day_seconds * 365.25 / 12;
     if (r.break_even) return figure(r.break_even->value() / month, 3);

@@ -81,30 +81,32 @@ def _machines(found: Any, ax: Any) -> Any:
 
 
 def runs(projected: Any, *, ax: Any = None) -> Any:
-    """Whole training runs of project, machine by machine: dollars (days where no price is known of all) with their interval.
+    """Whole training runs of project, machine by machine: dollars with their interval, of machines whose price is known; days where none is.
 
     projected: the result of project. Returns the axes. Raises RequestError where no machine can do the job.
     """
     rows = [row for row in projected if not row.trouble]
     if not rows:
         raise RequestError("projected: no machine can do the job")
-    dollars = all(row.dollars is not None for row in rows)
-    values = [(row.dollars if dollars else row.seconds) / (1e6 if dollars else DAY) for row in rows]
-    ends = [[end / (1e6 if dollars else DAY) for end in (row.interval_dollars if dollars else row.interval_seconds)] for row in rows]
+    dollars = any(row.dollars is not None for row in rows)
+    worth = 1e6 if dollars else DAY
+    known = [(place, row, row.interval_dollars if dollars else row.interval_seconds) for place, row in enumerate(reversed(rows))
+             if not dollars or row.dollars is not None]
     ax = style.axes(ax, style.WIDTH, 1.5 + 0.45 * len(rows))
-    places = list(range(len(rows)))[::-1]
-    errors = [[value - low for value, (low, _) in zip(values, ends)], [high - value for value, (_, high) in zip(values, ends)]]
-    late = [row.in_time is False for row in rows]
-    ax.barh(places, values, xerr=errors, color=["white" if one else style.SKY for one in late], edgecolor="black", linewidth=0.6,
-            height=0.62, error_kw={"elinewidth": 1, "capsize": 3})
+    values = [(row.dollars if dollars else row.seconds) / worth for _, row, _ in known]
+    errors = [[value - low / worth for value, (_, _, (low, _)) in zip(values, known)],
+              [high / worth - value for value, (_, _, (_, high)) in zip(values, known)]]
+    late = [row.in_time is False for _, row, _ in known]
+    ax.barh([place for place, _, _ in known], values, xerr=errors, color=["white" if one else style.SKY for one in late],
+            edgecolor="black", linewidth=0.6, height=0.62, error_kw={"elinewidth": 1, "capsize": 3})
     for bar, one in zip(ax.patches, late):
         bar.set_hatch("////" if one else "")
-    most = max(high for _, high in ends)
-    for place, row, (_, high) in zip(places, rows, ends):
-        ax.text(high + 0.025 * most, place, f"{row.gpus:,} GPUs, {row.seconds / DAY:.3g} days", va="center", ha="left",
-                fontsize=style.SMALL)
-    ax.set_yticks(places, [row.system for row in rows])
-    ax.set_xlim(0, most * 1.9)
+    most = max(high / worth for _, _, (_, high) in known)
+    for place, row in enumerate(reversed(rows)):
+        if dollars and row.dollars is None:
+            ax.text(0.02 * most, place, "price not known", va="center", fontsize=style.SMALL)
+    ax.set_yticks(range(len(rows)), [f"{row.system}\n{row.gpus:,} GPUs, {row.seconds / DAY:.3g} days" for row in reversed(rows)])
+    ax.set_xlim(0, most * 1.05)
     ax.set_ylabel("machine")
     ax.set_xlabel(f"million USD, {str(projected.price_kind).replace('_', ' ')}" if dollars else "days")
     style.grid(ax, "x")
