@@ -40,11 +40,11 @@ void add_project(py::module_& module) {
   using R = ProjectedRun;
   add_answer<R>(module, "ProjectedRun", "A whole training run on one machine. Made by project.").def("__repr__", [](const R& r) {
     if (!r.trouble.empty()) return fmt::format("{}: {}", r.system, r.trouble);
-    const auto said = [](const auto& value, const char* unit) {
+    const auto said = [](const auto& value, std::string_view unit) {
       return value ? fmt::format(", {:.4g} {}", value->value() / 1e6, unit) : std::string{};
     };
     return fmt::format("{}: {} GPUs, {:.4g} days{}, goodput {:.1f} %{}{}", r.system, r.gpus, r.time.value() / day_seconds,
-                       said(r.price, "M USD"), 100 * r.goodput, said(r.site_power, "MW"), said(r.capital, "M USD to buy"));
+                       said(r.price, fmt::format("M USD {}", paid_words(r.price_kind))), 100 * r.goodput, said(r.site_power, "MW"), said(r.capital, "M USD to buy"));
   });
   add_answer_of_rows<ProjectAnswer>(module, "Project", "A training run on machines, in the order asked. Made by project.",
                                     &ProjectAnswer::rows)

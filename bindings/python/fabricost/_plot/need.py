@@ -107,6 +107,7 @@ def runs(projected: Any, *, ax: Any = None) -> Any:
             ax.text(0.02 * most, place, "price not known", va="center", fontsize=style.SMALL)
     ax.set_yticks(range(len(rows)), [f"{row.system}\n{row.gpus:,} GPUs, {row.seconds / DAY:.3g} days" for row in reversed(rows)])
     ax.set_xlim(0, most * 1.05)
+    ax.set_ylim(-0.5, len(rows) - 0.5)
     ax.set_ylabel("machine")
     ax.set_xlabel(f"million USD, {str(projected.price_kind).replace('_', ' ')}" if dollars else "days")
     style.grid(ax, "x")
