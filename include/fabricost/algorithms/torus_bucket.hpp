@@ -5,6 +5,8 @@
 ///
 ///   all_reduce   2 sum(a_i - 1) steps; axes of one length: 2(n-1)/n S over all links together
 ///   all_gather, reduce_scatter   half of it
+///   broadcast, reduce   as all_reduce: the root's data are scattered and gathered, or scattered sums gathered at the root
+///                       (van de Geijn; Thakur, Rabenseifner, Gropp 2005, section 4.3), along the axes
 ///
 /// The parts are equal, and each proceeds at its own pace: on axis i, a part already divided by axes j, k,
 /// ... moves (a_i - 1)/(a_i a_j a_k ...) of itself. On axes of different length parts meet; those on one axis
@@ -68,7 +70,7 @@ struct TorusBucket : Defaults {
   static constexpr bool reaches_neighbours = true, all_links = true;
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
-    return is_all_reduce_or_half(op) || op == Collective::all_to_all ? nullptr : "the bucket algorithm exists for collectives over all chips";
+    return op == Collective::send_recv ? "the bucket algorithm exists for collectives over all chips" : nullptr;
   }
   [[nodiscard]] static const char* why_not(const Case& p) {
     if (p.at.torus_axes < (p.collective == Collective::all_to_all ? 1 : 2)) return "these ranks fill no two or three axes of a torus";
@@ -90,18 +92,19 @@ struct TorusBucket : Defaults {
   static void add_rings(Schedule& out, const Connectivity& at) {
     const double n = at.local();
     const Collective collective = out.collective;
-    const double halves = collective == Collective::all_reduce ? 2 : 1;
+    const bool scatters = collective != Collective::all_gather, gathers = collective != Collective::reduce_scatter;
     double steps = 0;
     for (const int a : at.dims()) steps += a - 1;
     const unsigned open = at.wrap ? at.open_axes : ~0U;
-    double volume = bucket_volume(at.dims(), collective != Collective::all_gather, collective != Collective::reduce_scatter, open);
-    if (collective == Collective::all_reduce)  // parts that meet on axes of different length may rather wait for each other between the halves
-      volume = std::min(volume, bucket_volume(at.dims(), true, false, open) + bucket_volume(at.dims(), false, true, open));
+    double volume = bucket_volume(at.dims(), scatters, gathers, open);
+    // parts that meet on axes of different length may rather wait for each other between the halves, of which each can run as the other backwards
+    if (scatters && gathers)
+      volume = std::min(volume, 2 * std::min(bucket_volume(at.dims(), true, false, open), bucket_volume(at.dims(), false, true, open)));
     out.add({.level = 0,
-             .steps = halves * steps,
+             .steps = (scatters && gathers ? 2 : 1) * steps,
              .bytes = volume,
              .message = 1 / n,
-             .forwards = collective == Collective::reduce_scatter ? 0 : steps,
+             .forwards = collective == Collective::broadcast ? 2 * steps : gathers ? steps : 0,
              .reduces = reduces(collective) ? steps : 0});
   }
   /// all_to_all by dimension-ordered routes: on a wrapped axis of a chips a message travels a/4 hops on average (a/3 on a

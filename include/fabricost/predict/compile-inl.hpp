@@ -24,9 +24,11 @@ namespace fabricost::core::detail {
   const Algorithm natural = f.neighbours_only ? Algorithm::torus_bucket : is_exchange(op) ? Algorithm::direct : Algorithm::ring;
   const Candidate wanted{choice.algorithm.value_or(natural), choice.protocol.value_or(Protocol::simple)};
   const char* why = why_not(wanted, op, f, byte_wide);
-  std::string out;
+  std::string out{name(wanted.algorithm)};
+  if (const auto alias = with_algorithm(wanted.algorithm, [](auto a) { return std::string_view{a.alias}; }); !alias.empty())
+    out.append(" (").append(alias).append(")");
   for (const std::string_view piece :
-       {name(wanted.algorithm), std::string_view{" cannot run "}, name(op), std::string_view{" under "}, name(wanted.protocol),
+       {std::string_view{" cannot run "}, name(op), std::string_view{" under "}, name(wanted.protocol),
         std::string_view{" here: "}, std::string_view{why != nullptr ? why : "no protocol fits"}})
     out.append(piece);
   std::string possible;
@@ -51,9 +53,7 @@ namespace fabricost::core::detail {
   const bool forced = choice.algorithm || choice.protocol;
   if (forced || tier == nullptr || tier->kind != TierKind::torus || f.domains() > 1 || f.torus_axes > 0) return "";
   const int ranks = static_cast<int>(f.ranks());
-  int below = ranks, above = ranks;
-  while (below > 1 && block_of_torus(*tier, below)[0] == 0) --below;
-  while (above < tier->endpoints && block_of_torus(*tier, above)[0] == 0) ++above;
+  const auto [below, above] = blocks_around(*tier, ranks);
   std::string out = std::to_string(ranks).append(" ranks are no block of ");
   for (std::size_t i = 0; i < tier->dims.size(); ++i) out.append(i == 0 ? "" : " x ").append(std::to_string(tier->dims[i]));
   return out.append(", whose parts divide its axes; take ").append(std::to_string(below)).append(" or ").append(std::to_string(above));

@@ -80,11 +80,18 @@ FABRICOST_BODY std::array<int, 3> block_of_torus(const Tier& tier, int n) {
   return best;
 }
 
+FABRICOST_BODY std::pair<int, int> blocks_around(const Tier& tier, int n) {
+  std::pair<int, int> out{n, n};
+  while (out.first > 1 && block_of_torus(tier, out.first)[0] == 0) --out.first;
+  while (out.second < tier.endpoints && block_of_torus(tier, out.second)[0] == 0) ++out.second;
+  return out;
+}
+
 /// The axes that n chips fill: all of the torus, or whole ones of it, as the ranks of a layout do (8 x 8 of 8 x 8 x 8), over the links of
-/// those axes. An exchange that fills no two runs on parts of them, in lines: a mesh of XLA may split a physical axis
-/// (jax.experimental.mesh_utils, allow_split_physical_axes), as that of Llama 3.1 405B on v6e does
-/// (maxtext, benchmarks/maxtext_trillium_model_configs.py: custom_mesh hybrid_ring_64x4).
-FABRICOST_BODY void describe_torus(Fabric& f, const Tier& tier, int n, bool exchange) {
+/// those axes. What fills none, and an exchange that fills no two, runs on parts of them, in lines: 4 x 4 x 2 of 4 x 4 x 4. On a slice
+/// exchanges alone do: a mesh of XLA may split a physical axis (jax.experimental.mesh_utils, allow_split_physical_axes), as that of
+/// Llama 3.1 405B on v6e does (maxtext, benchmarks/maxtext_trillium_model_configs.py: custom_mesh hybrid_ring_64x4).
+FABRICOST_BODY void describe_torus(Fabric& f, const Tier& tier, int n, bool exchange, bool slice) {
   const auto count = static_cast<unsigned>(std::min<std::size_t>(tier.dims.size(), 3));
   unsigned found = 0;
   for (unsigned set = (1U << count) - 1; set > 0; --set) {
@@ -99,18 +106,18 @@ FABRICOST_BODY void describe_torus(Fabric& f, const Tier& tier, int n, bool exch
     block[axis] = (found >> axis & 1U) != 0 ? tier.dims[axis] : 1;
     longer += block[axis] > 1 ? 1 : 0;
   }
-  const bool in_parts = exchange && n > 2 && longer < 2;
+  const bool in_parts = n > 2 && (exchange ? longer < 2 : found == 0 && !slice);
   if (in_parts) block = block_of_torus(tier, n);
   for (unsigned axis = 0; axis < count; ++axis)
     if (block[axis] > 1) {
       if (block[axis] < tier.dims[axis] || !tier.closes(axis)) f.open_axes = static_cast<unsigned char>(f.open_axes | 1U << f.torus_axes);
       f.torus[static_cast<std::size_t>(f.torus_axes++)] = block[axis];
     }
-  if (f.torus_axes > (in_parts ? 0 : 1)) f.full_rate *= static_cast<double>(f.torus_axes) / count;
+  if (f.torus_axes > (in_parts && exchange ? 0 : 1)) f.full_rate *= static_cast<double>(f.torus_axes) / count;
 }
 
 /// \param constants NCCL's planning rate for links without a stated `usable`
-FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, bool exchange, const Constants& constants) {
+FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, bool exchange, bool slice, const Constants& constants) {
   const int n = std::min(g, tier.endpoints);
   const double full = tier.bandwidth.value.value();
   f.full_rate = full;
@@ -155,7 +162,7 @@ FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, bool e
     if (tier.kind == TierKind::full_mesh && n == tier.endpoints && n >= 8) f.ring_until = form.rccl_ring_until;
   }
   f.wrap = tier.wrap;
-  if (tier.kind == TierKind::torus) describe_torus(f, tier, n, exchange);
+  if (tier.kind == TierKind::torus) describe_torus(f, tier, n, exchange, slice);
 }
 
 /// RCCL's channels follow a GPU's peers and not, as in NCCL's search, the rate of the links: 8 run for a peer and 32 at most, which fits
@@ -349,7 +356,8 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
   if (scale_up != nullptr) f.inner_tier = scale_up->name;
   if (nic != nullptr) f.outer_tier = nic->name;
   if (const Tier* host = first.host()) f.host_link_rate = host->bandwidth.value.value() * host->efficiency;  // one copy has it to itself
-  if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], op.collective == Collective::all_to_all, system.constants);
+  if (scale_up != nullptr)
+    detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], op.collective == Collective::all_to_all, system.slice, system.constants);
   f.channels = search_channels(f.planned_per_gpu, f.generation, tables_of(f.tuner));
   if (f.library == Library::rccl) f.channels = detail::rccl_channels(f);
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)

@@ -12,7 +12,7 @@ FABRICOST_BODY bool has_fitted_form(Algorithm algorithm, Collective op, const Fa
   switch (algorithm) {
     case Algorithm::ring: return !exchange;
     case Algorithm::direct: return exchange;
-    case Algorithm::tree: return fabric.domains() > 1;
+    case Algorithm::tree: return op == Collective::all_reduce && fabric.domains() > 1;  // NCCL has no other
     case Algorithm::nvls: return fabric.domains() <= 1;
     case Algorithm::nvls_tree:
     case Algorithm::collnet_direct:
@@ -42,7 +42,9 @@ FABRICOST_BODY Line price_by_form(const Schedule& schedule, const Fabric& fabric
       if (across) return price_internode_ring(schedule, fabric, c, protocol);
       if (fabric.over_pcie) return price_pcie(schedule, fabric, c.pcie, protocol);
       return price_ring(schedule, fabric, c.scale_up, protocol, channels, byte_wide);
-    case Algorithm::tree: return price_tree(schedule, fabric, c, protocol);
+    case Algorithm::tree:
+      if (!fitted && !across && fabric.neighbours_only) break;  // the step of NCCL's tree inside a node is no hop of a torus
+      return price_tree(schedule, fabric, c, protocol);
     case Algorithm::nvls:
       if (!across) return price_in_switch(schedule, fabric, c.scale_up);
       break;

@@ -55,6 +55,7 @@ void compare(const Fabric& f, const std::map<Algorithm, Ops>& expected, bool byt
 const Ops rings{C::all_reduce, C::all_gather, C::reduce_scatter, C::broadcast, C::reduce}, trees{C::all_reduce, C::broadcast, C::reduce};
 const Ops sent{C::all_to_all, C::send_recv, C::all_gather, C::reduce_scatter}, bruck{C::all_to_all, C::all_gather}, swap{C::all_to_all};
 const Ops levels{C::all_reduce, C::all_gather, C::reduce_scatter, C::all_to_all};
+const Ops buckets{C::all_reduce, C::all_gather, C::reduce_scatter, C::broadcast, C::reduce, C::all_to_all};
 
 }  // namespace
 
@@ -115,7 +116,7 @@ TEST_CASE("a torus runs what sends to neighbours", "[choice]") {
   torus.torus_axes = 3;
   torus.torus = {4, 4, 4};
   const std::map<Algorithm, Ops> can{{Algorithm::ring, rings},
-                                     {Algorithm::torus_bucket, levels},
+                                     {Algorithm::torus_bucket, buckets},
                                      {Algorithm::direct, {C::send_recv}},
                                      {Algorithm::hierarchical, ring_like}};
   compare(torus, can);

@@ -189,3 +189,34 @@ TEST_CASE("what NCCL picks can run", "[predict][property]") {
   }
   check(report);
 }
+
+TEST_CASE("on a torus no operation takes longer than one that it is a part of", "[predict][property]") {
+  support::Random random{support::seed};
+  const Choice fastest{.rule = Choice::Rule::fastest};
+  for (int i = 0; i < support::draws(1500); ++i) {
+    System s = systems::torus_cube();
+    Tier& ici = s.tiers.front();
+    ici.dims.resize(static_cast<std::size_t>(2 + random.below(2)));
+    ici.endpoints = 1;
+    for (int& axis : ici.dims) ici.endpoints *= axis = 2 + random.below(7);
+    ici.wrap = !random.one_in(3);
+    ici.open_axes = static_cast<unsigned char>(random.below(1 << ici.dims.size()));
+    ici.links = 2 * static_cast<int>(ici.dims.size());
+    s.gpus_per_node = 1;
+    s.domain = ici.endpoints;
+    const int ranks = random.one_in(3) ? s.domain : 2 + random.below(s.domain - 1);
+    const double bytes = random.scaled(1, 1e11);
+    std::string torus;
+    for (std::size_t axis = 0; axis < ici.dims.size(); ++axis) torus += std::to_string(ici.dims[axis]) + (ici.closes(axis) ? " " : "- ");
+    const auto seconds = [&](Collective op) {
+      return predict(s, Operation{.collective = op, .bytes = Bytes::from_value(bytes), .ranks = ranks}, fastest).seconds * (1 - 1e-9);
+    };
+    INFO(i << ": " << ranks << " ranks on " << torus << bytes << " B");
+    const double whole = seconds(Collective::all_reduce), scatter = seconds(Collective::reduce_scatter), gather = seconds(Collective::all_gather);
+    CHECK(whole <= scatter + gather);
+    CHECK(scatter <= whole * (1 + 2e-9));
+    CHECK(gather <= whole * (1 + 2e-9));
+    CHECK(seconds(Collective::broadcast) <= whole * (1 + 2e-9));
+    CHECK(seconds(Collective::reduce) <= whole * (1 + 2e-9));
+  }
+}
