@@ -47,6 +47,7 @@ FABRICOST_BODY void check_ways(const Fabric& f, const System& system, const Oper
     throw Refusal(system.name + ": <nvls=off> turns off the reduction in the switches that " + std::string{name(*choice.algorithm)} +
                   " is; leave one of the two out");
   if (!w.pxn && !on_rails(system)) throw no_rails(system);
+  if (!w.pxn && is_exchange(op.collective) && f.domains() > 1 && f.local() > 1 && rails_apart(system)) throw no_way_between_rails(system);
   if (w.relay && (f.switched || f.over_pcie || f.neighbours_only || f.domains() > 1 || !(f.full_rate > f.inner_rate)))
     throw Refusal(system.name + ": <relay> needs idle GPUs of a full mesh: fewer ranks than GPUs, each pair with links of its own");
   if (w.relay && idle_beside(f) <= 0)
@@ -175,6 +176,18 @@ FABRICOST_BODY Refusal no_rails(const System& system) {
   return Refusal(system.name +
                  ": <pxn>: without rails no message changes GPU to reach one; leave it out, or name a machine whose NICs or "
                  "leaves are on rails");
+}
+
+FABRICOST_BODY bool rails_apart(const System& system) {
+  const auto is_network = [](const Tier& t) { return t.role == TierRole::network; };
+  const auto leaf = std::find_if(system.tiers.begin(), system.tiers.end(), is_network);
+  return leaf != system.tiers.end() && leaf->kind == TierKind::rails && std::none_of(leaf + 1, system.tiers.end(), is_network);
+}
+
+FABRICOST_BODY Refusal no_way_between_rails(const System& system) {
+  return Refusal(system.name +
+                 ": <pxn>: no switch joins the rails, so that a message from one to another has no path without PXN; leave it out, or "
+                 "describe the tier above the leaves (role: network)");
 }
 
 }  // namespace fabricost::core

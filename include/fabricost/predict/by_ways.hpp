@@ -33,6 +33,11 @@ namespace fabricost::core {
 
 [[nodiscard]] Refusal no_rails(const System& system);
 
+/// Rails whose leaves nothing joins: a message to another rail has no way but over the GPUs (PXN).
+[[nodiscard]] bool rails_apart(const System& system);
+
+[[nodiscard]] Refusal no_way_between_rails(const System& system);
+
 }  // namespace fabricost::core
 
 namespace fabricost::core::detail {

@@ -230,6 +230,17 @@ TEST_CASE("without PXN is refused where no rail is to be reached", "[predict]") 
   refused(tree, AllReduce{.bytes = GiB(1), .ranks = 8}, {.pxn = false}, "without rails");
 }
 
+TEST_CASE("without PXN an exchange is refused where nothing joins the rails", "[predict]") {
+  System rails = systems::hopper_box();
+  for (Tier& t : rails.tiers)
+    if (t.role == TierRole::network) t.kind = TierKind::rails;
+  refused(rails, AllToAll{.bytes = GiB(1), .ranks = 16}, {.pxn = false}, "no switch joins the rails");
+  CHECK_NOTHROW(predict(rails, AllToAll{.bytes = GiB(1), .ranks = 2, .nodes = 2}, {.ways = {.pxn = false}}));  // of one rail
+  CHECK_NOTHROW(predict(rails, AllReduce{.bytes = GiB(1), .ranks = 16}, {.ways = {.pxn = false}}));
+  rails.tiers.push_back(systems::network("spine", 32));
+  CHECK_NOTHROW(predict(rails, AllToAll{.bytes = GiB(1), .ranks = 16}, {.ways = {.pxn = false}}));
+}
+
 TEST_CASE("NCCL 2.31's kernels for any buffer end at the largest size that was measured", "[predict]") {
   const System s = systems::rack();
   const Ways newer{.any_buffer = true};
