@@ -313,6 +313,7 @@ FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fab
              .amplitude = (n - g) * t.exchange_peer_simple,
              .per_byte = 1 / (exchange_ll_limit(fabric) * n)});
   line.add_ramp({.shape = Ramp::Shape::until,
+             .of_peers = true,
              .level = 1,
              .amplitude = (n - g) * t.exchange_peer * (t.exchange_tiny - 1),
              .per_byte = 1 / (t.form.exchange_tiny_size * n)});

@@ -54,6 +54,7 @@ struct Ramp {
   };
   Shape shape = Shape::none;
   bool inside = false;  ///< part of the latency that volume can hide
+  bool of_peers = false;  ///< a cost of each send to a peer
   int level = 0;
   double amplitude = 0;
   double per_byte = 0;  ///< 1 / scale
@@ -61,6 +62,8 @@ struct Ramp {
 
   /// Part of the volume.
   [[nodiscard]] bool moves() const { return shape == Shape::blocks; }
+  /// What it counts as where it does not move.
+  [[nodiscard]] TermKind kind() const { return of_peers ? TermKind::peers : TermKind::growth; }
   [[nodiscard]] double operator()(double bytes) const {
     const double x = bytes * per_byte;
     switch (shape) {

@@ -34,6 +34,7 @@ namespace fabricost::core {
              .amplitude = partners * t.exchange_peer_simple,
              .per_byte = 1 / (exchange_ll_limit(fabric) * fabric.domains())});
   line.add_ramp({.shape = Ramp::Shape::until,
+             .of_peers = true,
              .level = 1,
              .amplitude = partners * t.exchange_peer * (t.exchange_tiny - 1),
              .per_byte = 1 / (t.form.exchange_tiny_size * fabric.domains())});

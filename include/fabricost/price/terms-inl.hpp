@@ -28,7 +28,7 @@ FABRICOST_BODY Contributions take_apart(const Line& line, double bytes) {
   for (const Part& p : line.base_parts) out.add(p.kind, p.level, p.value());
   for (const Part& p : line.latency_parts) out.add(p.kind, p.level, p.value() * keep_hidden);
   for (const Ramp& ramp : line.ramps)
-    out.add(ramp.moves() ? transfer : TermKind::growth, ramp.level,
+    out.add(ramp.moves() ? transfer : ramp.kind(), ramp.level,
             ramp(bytes) * (ramp.moves()  ? keep_volume
                            : ramp.inside ? keep_hidden
                                          : 1));

@@ -62,7 +62,7 @@ class Sum {
                                                       : fmt::format("{:.7g} x {} / {:.6g} GB/s", p.count, size(), 1e-9 / p.each) + links_used(p);
     row(p.kind, p.level, formula, p.value() * context_.bytes());
   }
-  void ramp(const Ramp& r) { row(TermKind::growth, r.level, ramp_formula(r), r(context_.bytes())); }
+  void ramp(const Ramp& r) { row(r.kind(), r.level, ramp_formula(r), r(context_.bytes())); }
   void row(TermKind kind, int level, std::string formula, double seconds) {
     if (kind == TermKind::wire) kind = context_.line().transfer(context_.bytes());
     table_.row({name(kind), context_.tier(kind, level), std::move(formula), "=", micro(seconds)});

@@ -132,7 +132,7 @@ TEST_CASE("a transport is fitted with what the board carries inside the nodes wh
   CHECK(fit.mean_after < 3);  // a sweep counts as ten points, so the prior still weighs
 }
 
-TEST_CASE("transports without measurements ship the geometric mean of their kind of network, and say so", "[calibrate]") {
+TEST_CASE("transports without measurements ship the geometric mean of their kind of network, without Slingshot's own factors, and say so", "[calibrate]") {
   const std::pair<const char*, std::vector<const char*>> kinds[] = {
       {"gcp-v100-tcp", {"efa-host", "efa-v1", "efa-v2", "efa-v4", "tcpx", "tcpxo"}},
       {"jean-zay-a100", {"infiniband", "slingshot"}},
@@ -147,6 +147,8 @@ TEST_CASE("transports without measurements ship the geometric mean of their kind
       INFO(p.key);
       double sum = 0;
       for (const Constants& one : relatives) sum += std::log(p.value(one));
+      if (like.back() == std::string_view{"slingshot"} && (std::string_view{p.key} == "ll_rendezvous" || std::string_view{p.key} == "exchange_tiny"))
+        sum = static_cast<double>(like.size()) * std::log(p.value(relatives.front()));
       CHECK(p.value(c) == Approx(std::exp(sum / static_cast<double>(like.size()))).epsilon(1e-3));
     }
   }
