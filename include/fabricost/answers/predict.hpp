@@ -25,6 +25,12 @@
 namespace fabricost::core {
 
 [[nodiscard]] constexpr auto words_of(Collective) { return EnumWords{collective_names, "an operation"}; }
+/// The programs of nccl-tests, too: all_reduce_perf.
+[[nodiscard]] inline std::optional<Collective> parse_word(Collective, std::string_view text) {
+  constexpr std::string_view program = "_perf";
+  if (text.ends_with(program)) text.remove_suffix(program.size());
+  return parse_enum<Collective>(text, collective_names);
+}
 /// An operation; exchanges of experts are refused, as predict and explain alone answer them. \throws RequestError
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out);
 [[nodiscard]] constexpr auto words_of(Algorithm) { return EnumWords{algorithm_names, "an algorithm"}; }

@@ -526,7 +526,9 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
     throw RequestError(fmt::format("{} is answered by fabricost predict and fabricost explain alone",
                                    moe_operation_names[static_cast<std::size_t>(*phase)]));
   if (!found)
-    throw RequestError((option.starts_with("-") ? std::string{option} + ": " : "") + unknown_text(text, "an operation", operation_names()));
+    throw RequestError((option.starts_with("-") ? std::string{option} + ": " : "") +
+                       (text.ends_with("_perf") ? fmt::format("\"{}\" of nccl-tests has no price here; one of: {}", text, joined(operation_names()))
+                                                : unknown_text(text, "an operation", operation_names())));
   out = *found;
 }
 

@@ -88,8 +88,13 @@ struct PricedRow {
 
 [[nodiscard]] std::string by_price(const ExplainContext& context, std::string_view why) {
   std::vector<PricedRow> rows;
-  for (const Candidate c : possible_candidates(context.operation().collective, context.fabric(), context.input().byte_wide))
-    rows.push_back({c, -1, priced(context, c), context.choice().allows(c)});
+  for (const Candidate c : possible_candidates(context.operation().collective, context.fabric(), context.input().byte_wide)) {
+    const double estimate = priced(context, c);
+    const auto is_its_ring = [&](const PricedRow& row) { return row.candidate == Candidate{Algorithm::ring, c.protocol} && row.priced == estimate; };
+    if (c.algorithm == Algorithm::hierarchical && !(c == context.prediction.ran) && std::any_of(rows.begin(), rows.end(), is_its_ring))
+      continue;  // on one level
+    rows.push_back({c, -1, estimate, context.choice().allows(c)});
+  }
   std::stable_sort(rows.begin(), rows.end(), [&](const PricedRow& a, const PricedRow& b) {
     const bool first = a.candidate == context.prediction.ran, second = b.candidate == context.prediction.ran;
     if (first != second) return first;

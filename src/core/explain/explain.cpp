@@ -4,6 +4,8 @@
 #include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
+#include <fabricost/choice/forced.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/text/quantity.hpp>
 
@@ -117,8 +119,18 @@ ExplainContext context_of(const Prediction& prediction, const System* system) {
 
 namespace {
 
+[[nodiscard]] std::string axes_text(const Tier& torus) { return fmt::format("{}", fmt::join(torus.dims, " x ")); }
+
 /// The assumption behind more nodes than a description has, as a clause.
 [[nodiscard]] std::string more_nodes(const System& system, int nodes) {
+  const double chips = static_cast<double>(nodes) * system.gpus_per_node;
+  if (const System slice = system.pod > 0 ? slice_for(system, static_cast<long long>(chips)) : System{}; slice.slice) {
+    const double slices = std::ceil(chips / slice.domain);
+    return fmt::format("{} describes {}; {} of them lie in {} of {} chips ({}) that the pod's own links join{}", system.name,
+                       counted(std::max(1, system.nodes), "node"), nodes, slices > 1 ? fmt::format("{:.0f} slices", slices) : "a slice",
+                       slice.domain, axes_text(*slice.tier(TierRole::scale_up)),
+                       slices > 1 ? ", and the slices by a non-blocking network of the same NICs" : "");
+  }
   return fmt::format("{} describes {}; {} of them are joined by {}", system.name.empty() ? "the file" : system.name,
                      counted(std::max(1, system.nodes), "node"), nodes,
                      system.tier(TierRole::network) == nullptr ? "a non-blocking network of the same NICs" : "more of the same switches");
@@ -149,7 +161,7 @@ namespace {
   if (context.system == nullptr) return wrapped("  ", out + ".");
   const System& system = *context.system;
   out = wrapped("  ", fmt::format("{}, on {}{}.", out, system.name, system.title.empty() ? "" : " (" + system.title + ")"));
-  if (f.domains() > 1 && f.nodes > std::max(1, system.nodes)) out += wrapped("  ", "Assumed: " + more_nodes(system, f.nodes) + ".");
+  for (const std::string& one : assumptions(system, f.nodes)) out += wrapped("  ", "Assumed: " + one + ".");
   return out;
 }
 
@@ -188,8 +200,46 @@ namespace {
 }
 }  // namespace
 
+namespace {
+/// Ranks that are no block of a torus are joined by one ring; the next block, for comparison. Empty for others.
+[[nodiscard]] std::string no_block(const System& system, const Prediction& p) {
+  const Fabric& f = p.made_from.fabric;
+  if (!p.by_price || p.made_from.choice.algorithm || f.domains() > 1 || f.ranks() < 3 || is_exchange(p.operation.collective)) return {};
+  const int ranks = static_cast<int>(f.ranks());
+  const System slice = slice_for(system, ranks);
+  const Tier* const torus = slice.tier(TierRole::scale_up);
+  if (torus == nullptr || torus->kind != TierKind::torus) return {};
+  Operation next = p.operation;
+  next.nodes = 0;
+  next.ranks = detail::blocks_around(*torus, ranks).second;
+  if (next.ranks == ranks) return {};
+  const std::string what = system.pod > 0 ? "slice of the pod" : "block of " + detail::axes_text(*torus);
+  return fmt::format("{} ranks are no {}, so one ring over the links of one axis joins them; the next {} is {} ({})", ranks, what,
+                     system.pod > 0 ? "slice" : "block", next.ranks, time_text(predict(system, next, p.made_from.choice).time()));
+}
+
+/// What runs where NCCL, or a library like it, has no such algorithm, or runs another than the one that was asked for. Empty elsewhere.
+[[nodiscard]] std::string not_of_library(const System& system, const Prediction& p) {
+  const std::optional<Algorithm> asked = p.made_from.choice.algorithm;
+  const Collective op = p.operation.collective;
+  const bool by_tuner = p.made_from.choice.rule == Choice::Rule::nccl && !asked;
+  const bool of_library = follows_tuner(system.library) && p.ran.kernel == CollectiveKernel::library && !is_host_copy(p.operation);
+  if (by_tuner || !of_library || !p.moves()) return {};
+  const std::string library = system.library == Library::nccl ? "NCCL" : std::string{name(system.library)};
+  if (asked && *asked != p.ran.algorithm)
+    return fmt::format("between scale-up domains {} runs {} where {} is asked for", library, name(p.ran.algorithm), name(*asked));
+  if (has_fitted_form(p.ran.algorithm, op, p.made_from.fabric)) return {};
+  if (p.ran.algorithm == Algorithm::tree && op != Collective::all_reduce)
+    return fmt::format("{} has trees for all_reduce alone: this is one of one's own with its hops and rates", library);
+  if (is_nccl_algorithm(p.ran.algorithm)) return {};
+  return fmt::format("{} has no {}: this is one of one's own with its hops and rates", library, name(p.ran.algorithm));
+}
+}  // namespace
+
 std::vector<std::string> assumptions(const System& system, const Prediction& p) {
   std::vector<std::string> out = assumptions(system, p.nodes);
+  for (std::string one : {no_block(system, p), not_of_library(system, p)})
+    if (!one.empty()) out.push_back(std::move(one));
   const Fabric& inside = p.made_from.fabric;
   const bool nccl = inside.library == Library::nccl && inside.ranks() > 1 && !is_host_copy(p.operation);
   const TunerTables& version = tables_of(inside.tuner);

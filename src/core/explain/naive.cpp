@@ -61,12 +61,14 @@ struct Causes {
   if (context.engine_ran()) return engine_wire_reason(context, naive, wire);
   std::string out;
   const auto add = [&](std::string_view one) { out += (out.empty() ? "" : "; ") + std::string{one}; };
+  const int level = context.line().wire_level;
   const bool in_switch = ran.algorithm == Algorithm::nvls || ran.algorithm == Algorithm::nvls_tree;
-  if (in_switch)
+  if (in_switch && level == 0)
     add(fmt::format("switches that {} move other bytes than a ring, {:.4g} S per GPU",
                     reduces(context.operation().collective) ? "reduce" : "multicast", context.schedule.bytes(0)));
   else if (ran.algorithm != Algorithm::ring && !exchange)
-    add(fmt::format("{} moves other bytes than a ring", name(ran.algorithm)));
+    add(fmt::format("{} sends {:.4g} S out of a {}, where the naive arithmetic counts {:.4g}", name(ran.algorithm), context.schedule.bytes(level),
+                    level > 0 ? "domain" : "GPU", bus_factor(context.operation().collective, static_cast<int>(f.ranks()))));
   if (!(across && exchange)) {
     if (ran.protocol == Protocol::ll) add("LL sends 4 bytes of flag with every 4 of data and cannot fill the links");
     if (ran.protocol == Protocol::ll128) add("LL128 sends 120 bytes of data in every 128");

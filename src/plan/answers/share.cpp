@@ -39,7 +39,7 @@ RequestTable<ShareRequest> ShareRequest::fields() {
                "One collective, run by every group; several at once:\n\"OP SIZE [over AXIS|COUNT] [every STRIDE]\n"
                " [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]\"",
                true),
-          asks(&R::balancing, "balancing", "--balancing", "HOW", "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)"),
+          asks(&R::balancing, "balancing", "--balancing", "HOW", "Flows on parallel links: even (per packet, default)\nor hashed (or ecmp)"),
           asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: messages do not change GPU to reach their rail"),
           asks(&R::adaptive, "adaptive", "--minimal", "", "Dragonfly: minimal routes instead of adaptive ones"),
           field::ask_choice<R>,

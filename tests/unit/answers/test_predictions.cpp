@@ -48,6 +48,55 @@ TEST_CASE("overrides and calibration beside a System in memory are refused, not 
   CHECK(refusal_of(request).empty());
 }
 
+TEST_CASE("what joins the chips of a pod is said, and ranks that are no slice or block of a torus beside the next that are", "[answers]") {
+  const auto assumed = [](const char* system, int ranks) {
+    return answer(PredictRequest{.system = {system}, .operation = Collective::all_reduce, .ranks = ranks, .bytes = units::GiB(8)}).assumed;
+  };
+  CHECK(assumed("tpu-v5p-cube", 64).empty());
+  CHECK(assumed("tpu-v5p-cube", 128) ==
+        std::vector<std::string>{"tpu-v5p-cube describes 16 nodes; 32 of them lie in a slice of 128 chips (4 x 4 x 8) that the pod's own links join"});
+  REQUIRE(assumed("tpu-v5p-cube", 12288).size() == 1);
+  CHECK(assumed("tpu-v5p-cube", 12288).front().find("2 slices of 6144 chips") != std::string::npos);
+  REQUIRE(assumed("tpu-v5p-cube", 100).size() == 2);
+  CHECK(assumed("tpu-v5p-cube", 100).back().starts_with("100 ranks are no slice of the pod"));
+  CHECK(assumed("tpu-v5p-cube", 100).back().find("the next slice is 128 (42.7 ms)") != std::string::npos);
+  CHECK(assumed("trn2-ultraserver", 32).empty());
+  REQUIRE(assumed("trn2-ultraserver", 48).size() == 1);
+  CHECK(assumed("trn2-ultraserver", 48).front().find("the next block is 64 (") != std::string::npos);
+}
+
+TEST_CASE("parts of a torus that are blocks of it run the algorithm of all axes", "[answers]") {
+  for (const int ranks : {8, 32, 64})
+    CHECK(predict(load_system("trn2-ultraserver"), AllReduce{.bytes = units::GiB(8), .ranks = ranks}).algorithm == "torus_bucket");
+  CHECK(predict(load_system("trn2-ultraserver"), AllReduce{.bytes = units::GiB(8), .ranks = 48}).algorithm == "ring");
+}
+
+TEST_CASE("an algorithm that NCCL lacks, or runs under another name, is said and never called measured", "[answers]") {
+  const auto asked = [](Collective op, std::optional<Algorithm> algorithm, Choice::Rule rule = Choice::Rule::nccl) {
+    return answer(PredictRequest{.system = {"superpod-h100"}, .operation = op, .nodes = 4, .algorithm = algorithm, .choice = rule, .bytes = units::KiB(64)});
+  };
+  const auto says = [](const PredictAnswer& a, std::string_view words) {
+    return std::count_if(a.assumed.begin(), a.assumed.end(), [&](const std::string& one) { return one.find(words) != std::string::npos; }) == 1;
+  };
+  CHECK(asked(Collective::all_reduce, {}).assumed.empty());
+  CHECK(asked(Collective::all_reduce, Algorithm::tree).assumed.empty());
+  CHECK(says(asked(Collective::all_reduce, Algorithm::nvls), "NCCL runs nvls_tree where nvls is asked for"));
+  const PredictAnswer tree = asked(Collective::broadcast, Algorithm::tree), fastest = asked(Collective::all_reduce, {}, Choice::Rule::fastest);
+  CHECK(says(tree, "NCCL has trees for all_reduce alone"));
+  CHECK(says(fastest, "NCCL has no " + std::string{fastest.algorithm.view()}));
+  for (const PredictAnswer& one : {tree, fastest}) CHECK(one.basis == Basis::datasheet);
+}
+
+TEST_CASE("operations are known by the names of nccl-tests' programs, too", "[answers]") {
+  for (const auto& [program, op] : {std::pair{"all_reduce_perf", Collective::all_reduce}, {"allreduce_perf", Collective::all_reduce},
+                                    {"alltoall_perf", Collective::all_to_all}, {"sendrecv_perf", Collective::send_recv},
+                                    {"reduce_perf", Collective::reduce}})
+    CHECK(worded<Collective>(program) == op);
+  CHECK_FALSE(worded<Collective>("gather_perf"));
+  CHECK_FALSE(worded<Collective>("_perf"));
+  CHECK(worded<Balancing>("ecmp") == Balancing::hashed);
+}
+
 TEST_CASE("A machine that is there loses rails as one by name does", "[answers]") {
   for (const char* name : {"dgx-h100", "aws-p5", "gb200-nvl72", "azure-nd-h100-v5", "frontier", "mi300x-8"}) {
     PredictRequest by_name{.system = {name}, .operation = Collective::all_reduce, .nodes = 36, .bytes = units::MB(256), .lost_rails = 1};

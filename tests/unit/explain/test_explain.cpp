@@ -208,3 +208,15 @@ TEST_CASE("the lines of SHARP's transfer are shares of the norm of both sides' o
     CHECK(shares[0] + shares[1] == Approx(100).margin(0.011));
   }
 }
+
+TEST_CASE("the wire is told by the bytes of the tier that binds", "[explain]") {
+  const System h100 = load_system("dgx-h100");
+  const auto flat = [&](const Operation& op, const Choice& choice = {}) { return std::regex_replace(explain(h100, op, choice), std::regex("\n +"), " "); };
+  CHECK(support::contains(flat(AllReduce{.bytes = units::MiB(256), .nodes = 4}), "nvls_tree sends 2 S out of a domain, where the naive arithmetic counts 1.938"));
+  CHECK(support::contains(flat(AllReduce{.bytes = units::MiB(256), .ranks = 8}), "switches that reduce move other bytes than a ring, 1.125 S per GPU"));
+}
+
+TEST_CASE("candidates leave out an algorithm of levels where it is the ring", "[explain]") {
+  CHECK_FALSE(support::contains(explain(load_system("tpu-v5p-cube"), AllReduce{.bytes = units::MiB(256), .ranks = 64}), "hierarchical"));
+  CHECK(support::contains(explain(load_system("tpu-v5p-cube"), AllReduce{.bytes = units::MiB(256), .ranks = 64}, {.algorithm = Algorithm::hierarchical}), "hierarchical"));
+}

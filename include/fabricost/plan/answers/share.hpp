@@ -16,6 +16,10 @@ namespace fabricost::plan {
 
 inline constexpr std::array<std::string_view, 2> balancing_names{"even", "hashed"};
 [[nodiscard]] constexpr auto words_of(Balancing) { return EnumWords{balancing_names, "a way to spread flows"}; }
+/// ecmp, too: it hashes.
+[[nodiscard]] inline std::optional<Balancing> parse_word(Balancing, std::string_view text) {
+  return parse_enum<Balancing>(folded(text) == "ecmp" ? balancing_names[static_cast<std::size_t>(Balancing::hashed)] : text, balancing_names);
+}
 
 /// The ranks of a group: those along axes of the layout, or a count; by default all GPUs.
 struct Over {
