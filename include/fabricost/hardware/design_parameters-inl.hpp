@@ -40,6 +40,7 @@ FABRICOST_BODY void turn_domain(System& s, int gpus) {
     throw RequestError(s.name + ": a domain of " + std::to_string(gpus) + " GPUs does not consist of nodes of " +
                        std::to_string(s.gpus_per_node));
   const double described = std::max(s.domain, s.gpus_per_node);
+  const bool any_number = !stated_gpus(s);
   if (is_node || gpus < s.gpus_per_node) {
     const double grown = static_cast<double>(gpus) / s.gpus_per_node;
     for (Tier& tier : s.tiers)
@@ -51,6 +52,7 @@ FABRICOST_BODY void turn_domain(System& s, int gpus) {
     if (tier.role == TierRole::scale_up) tier.endpoints = gpus;
   s.domain = gpus;
   s.pod = 0;
+  if (any_number && stated_gpus(s)) s.nodes = 1;  // a rack cut into its nodes may still be requested in any number
   const double larger = std::max(s.domain, s.gpus_per_node) / described;  // what power and price are stated for
   s.power.value *= larger;
   s.price.value *= larger;

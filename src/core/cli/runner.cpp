@@ -323,7 +323,7 @@ std::string Runner::option_refused(const CLI::App& sub, const std::string& typed
   std::vector<std::string> others;
   for (const Entry& entry : all.entries_)
     if (entry.subcommand->get_option_no_throw("--" + plain) != nullptr) others.push_back(entry.subcommand->get_name());
-  if (const std::string_view elsewhere = way_to_picture(plain); !elsewhere.empty()) return fmt::format("{} here; {}", unknown, elsewhere);
+  if (const std::string_view elsewhere = way_elsewhere(plain); !elsewhere.empty()) return fmt::format("{} here; {}", unknown, elsewhere);
   constexpr std::size_t few = 3;
   if (!others.empty() && others.size() <= few) return fmt::format("{} here; it is one of fabricost {}", unknown, joined(others, " and "));
   return unknown;

@@ -78,11 +78,21 @@ constexpr OtherWords other_options[] = {
     {"--mttf-node", "mtbf mtbf-node mttf node-mtbf"},
     {"--json", "output format output-format"}};
 
+/// What another command answers.
+constexpr OtherWords other_ways[] = {
+    {"pictures: fabricost report MACHINE OP --sizes 1KiB:8GiB:x2 -o page.html, or fabricost.plot in Python", "plot picture chart graph svg png"},
+    {"ranks that are apart: fabricost share --of \"all_reduce 1GiB over 8 every 8\"", "stride every over"},
+    {"a collective: fabricost predict all_reduce --system NAME --size 1GiB, a machine at a time", "collective operation op size message-size"}};
+
+[[nodiscard]] bool is_one_of(std::string_view typed, std::string_view theirs) {
+  return fmt::format(" {} ", theirs).find(fmt::format(" {} ", typed)) != std::string::npos;
+}
+
 /// The first word here for one of theirs that begins with one of `known`.
 [[nodiscard]] std::string_view word_here(std::string_view typed, std::span<const OtherWords> words, const std::vector<std::string>& known) {
   for (const OtherWords& word : words) {
     const std::string_view first = word.ours.substr(0, word.ours.find_first_of(" ,"));
-    if (fmt::format(" {} ", word.theirs).find(fmt::format(" {} ", typed)) != std::string::npos &&
+    if (is_one_of(typed, word.theirs) &&
         std::find(known.begin(), known.end(), first) != known.end())
       return word.ours;
   }
@@ -97,11 +107,10 @@ std::string_view command_meant(std::string_view typed, const std::vector<std::st
 std::string_view option_meant(std::string_view typed, const std::vector<std::string>& known) {
   return word_here(typed, other_options, known);
 }
-std::string_view way_to_picture(std::string_view typed) {
-  constexpr std::string_view theirs[] = {"plot", "picture", "chart", "graph", "svg", "png"};
-  return std::find(std::begin(theirs), std::end(theirs), typed) == std::end(theirs)
-             ? std::string_view{}
-             : "pictures: fabricost report MACHINE OP --sizes 1KiB:8GiB:x2 -o page.html, or fabricost.plot in Python";
+std::string_view way_elsewhere(std::string_view typed) {
+  for (const OtherWords& way : other_ways)
+    if (is_one_of(typed, way.theirs)) return way.ours;
+  return {};
 }
 
 }  // namespace fabricost::core

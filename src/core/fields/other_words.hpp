@@ -14,6 +14,6 @@ namespace fabricost::core {
 /// "--isl" of "input-len", which has no dashes in front: begins with one of the options `known`; empty for other words.
 [[nodiscard]] std::string_view option_meant(std::string_view typed, const std::vector<std::string>& known);
 /// How a command without such an option gets a picture, of "plot" and the like; empty for other words.
-[[nodiscard]] std::string_view way_to_picture(std::string_view typed);
+[[nodiscard]] std::string_view way_elsewhere(std::string_view typed);
 
 }  // namespace fabricost::core

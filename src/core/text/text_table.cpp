@@ -184,13 +184,15 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
   if (first_below < widths.size()) {
     const auto first =
         static_cast<std::size_t>(std::find_if(widths.begin(), widths.end(), [](std::size_t one) { return one > 0; }) - widths.begin());
+    const std::size_t again = first + repeated_ < first_below ? repeated_ : 1;
     const auto below = [&](const Cells& of) {
-      Cells kept{first < of.size() ? of[first] : std::string{}};
+      Cells kept;
+      for (std::size_t i = first; i < first + again; ++i) kept.push_back(i < of.size() ? of[i] : std::string{});
       for (std::size_t i = first_below; i < of.size(); ++i) kept.push_back(of[i]);
       return kept;
     };
     TextTable rest{below(headings_)};
-    rest.goes_on_ = true;
+    rest.go_on_below(again);
     for (const Cells& row : rows_) rest.row(below(row));
     return out + "\n" + rest.text(indent, width);
   }

@@ -41,8 +41,11 @@ class TextTable {
   void row(const First& first, const Second& second, const More&... more) {
     row(cells(first, second, more...));
   }
-  /// Columns that do not fit follow in blocks below, each behind the first column, whatever the number of rows.
-  void go_on_below() { goes_on_ = true; }
+  /// Columns that do not fit follow in blocks below, whatever the number of rows. \param repeated columns that each block begins with
+  void go_on_below(std::size_t repeated = 1) {
+    goes_on_ = true;
+    repeated_ = repeated;
+  }
   /// All lines, each ended; without the line of headings if all are empty. In a table wider than `width` the cells of one column of texts
   /// are broken between words; where that is not enough, the other columns follow below (go_on_below, or at most 12 rows), or a line names them.
   [[nodiscard]] std::string text(std::size_t indent = 0, std::size_t width = 80) const;
@@ -51,6 +54,7 @@ class TextTable {
   Cells headings_;
   std::vector<Cells> rows_;
   bool goes_on_ = false;
+  std::size_t repeated_ = 1;
 };
 
 /// Characters a terminal shows for UTF-8 text.

@@ -40,7 +40,7 @@ void money_rows(TextTable& table, const MoneyAnswer& m, double bought) {
            fmt::format("{:.0f} switch ports, ", a.network_ports);
   out += fmt::format("{:.0f} cables", a.network_cables);
   if (a.network_taper > 1) out += fmt::format(", tapered {:.3g}:1", a.network_taper);
-  if (a.network != ScaleOut::rail) out += fmt::format(", {:.0f} transceivers", a.transceivers);
+  if (a.transceivers > 0) out += fmt::format(", {:.0f} transceivers", a.transceivers);
   return out + (a.network_share ? fmt::format("; {:.1f} % of all", 100 * *a.network_share) : "");
 }
 

@@ -63,9 +63,9 @@ void add_points(Page& page, const ExploreAnswer& a) {
   const bool extra = std::any_of(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.extra_dollars_per_gpu_hour.has_value(); });
   if (idle) headings.emplace_back(">idle GPUs");
   if (extra) headings.emplace_back(">may cost more, $/GPU-hour");
-  headings.insert(headings.end(), {"=layout", "takes most besides computing", ""});
+  headings.insert(headings.end(), {"=layout", "takes most besides computing", "standing"});
   TextTable rows{headings};
-  rows.go_on_below();
+  rows.go_on_below(a.axes.size());
   const std::vector<int> shown = shown_points(a);
   const bool all = a.front.size() < a.points.size() && shown.size() == a.points.size();
   for (const int number : shown) {

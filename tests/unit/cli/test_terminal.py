@@ -72,6 +72,13 @@ def test_examples_are_within_the_terminal():
     assert tried > 25, tried
 
 
+def test_blocks_below_repeat_what_is_varied():
+    text = shown(*shlex.split('explore --train -s dgx-h100 -m llama3-8b -g 64 -b 128 --vary domain=8,16 "nic.bandwidth=25,50GB/s per direction"'))
+    blocks = [line for line in text.splitlines() if line.lstrip().startswith("domain, GPUs")]
+    assert len(blocks) > 1 and all("nic.bandwidth" in line for line in blocks), blocks
+    assert blocks[-1].endswith("standing"), blocks
+
+
 def test_counts_and_rates_have_no_exponent():
     for line in ("plan train -m llama3-8b -s dgx-h100 -g 8 -b 64 --top 1", "compare dgx-h100 dgx-b200 --train -m llama3-8b -g 8 -b 64",
                  "transfer incast -s dgx-h100 --senders 1000000 --size 1MB"):

@@ -359,6 +359,7 @@ TEST_CASE("parameters turn what hangs together and leave a machine that is sound
   const System racks = with_parameter(machine("gb200-nvl72"), DesignParameter::domain, 144);
   CHECK(racks.gpus_per_node == 4);
   CHECK(racks.tier(TierRole::nic)->endpoints == machine("gb200-nvl72").tier(TierRole::nic)->endpoints);
+  for (const double gpus : {2, 4, 8, 16, 144}) CHECK_FALSE(stated_gpus(with_parameter(machine("gb200-nvl72"), DesignParameter::domain, gpus)));
   CHECK_THROWS_AS(with_parameter(machine("gb200-nvl72"), DesignParameter::domain, 70), RequestError);
   CHECK_THROWS_AS(with_parameter(machine("dgx-h100"), DesignParameter::nic_bandwidth, 0), RequestError);
 }

@@ -83,9 +83,15 @@ const std::array<Known, known_objectives>& known() {
   throw Refusal(fmt::format("<{}>: {}", field, unknown_text(text, "something that counts", names)));
 }
 
-/// The limit of an objective; of what is varied it is written as the values are. \throws Refusal, RequestError
+/// The limit of an objective; of what is varied it is written as the values are. \throws Refusal
 [[nodiscard]] double limit_of(const Objective& objective, const std::string& text, const std::vector<Axis>& axes) {
-  if (!objective.axis) return objective.limit(text, "<limits>");
+  if (!objective.axis) {
+    try {
+      return objective.limit(text, "<limits>");
+    } catch (const RequestError& error) {
+      throw Refusal(error.what());  // which every interface words with its own names
+    }
+  }
   varied::Varied what = axes[*objective.axis].what;
   const std::vector<double> numbers = varied::values_of(text, what, "limits").numbers;
   if (numbers.size() != 1) throw Refusal(fmt::format("<limits>: {}={} is not one value", objective.name, text.substr(0, 60)));

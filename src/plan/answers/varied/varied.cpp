@@ -143,7 +143,11 @@ struct Given {
   if (varied.is_quantity()) {
     if (unit.empty()) given.refuse("has no unit at its end");
     if (varied.of_link() && unit.ends_with("/s")) given.refuse("does not say which direction");
-    return parameter_value(*varied.parameter, fmt::format("1 {}", unit), fmt::format("<{}>", given.field)) / varied.worth;
+    try {
+      return parameter_value(*varied.parameter, fmt::format("1 {}", unit), "") / varied.worth;
+    } catch (const RequestError&) {
+      given.refuse(fmt::format("has the unit \"{}\", which is none of {}", unit, varied.name));
+    }
   }
   if (unit.empty() || unit == varied.unit) return 1;
   if (varied.any_unit() && varied.unit.empty() && !varied.whole) {
