@@ -53,7 +53,9 @@ namespace fabricost::core::detail {
   const bool forced = choice.algorithm || choice.protocol;
   if (forced || tier == nullptr || tier->kind != TierKind::torus || f.domains() > 1 || f.torus_axes > 0) return "";
   const int ranks = static_cast<int>(f.ranks());
-  const auto [below, above] = blocks_around(*tier, ranks);
+  int below = ranks, above = ranks;
+  while (below > 1 && block_of_torus(*tier, below)[0] == 0) --below;
+  while (above < tier->endpoints && block_of_torus(*tier, above)[0] == 0) ++above;
   std::string out = std::to_string(ranks).append(" ranks are no block of ");
   for (std::size_t i = 0; i < tier->dims.size(); ++i) out.append(i == 0 ? "" : " x ").append(std::to_string(tier->dims[i]));
   return out.append(", whose parts divide its axes; take ").append(std::to_string(below)).append(" or ").append(std::to_string(above));

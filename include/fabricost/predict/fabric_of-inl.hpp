@@ -80,13 +80,6 @@ FABRICOST_BODY std::array<int, 3> block_of_torus(const Tier& tier, int n) {
   return best;
 }
 
-FABRICOST_BODY std::pair<int, int> blocks_around(const Tier& tier, int n) {
-  std::pair<int, int> out{n, n};
-  while (out.first > 1 && block_of_torus(tier, out.first)[0] == 0) --out.first;
-  while (out.second < tier.endpoints && block_of_torus(tier, out.second)[0] == 0) ++out.second;
-  return out;
-}
-
 /// The axes that n chips fill: all of the torus, or whole ones of it, as the ranks of a layout do (8 x 8 of 8 x 8 x 8), over the links of
 /// those axes. What fills none, and an exchange that fills no two, runs on parts of them, in lines: 4 x 4 x 2 of 4 x 4 x 4. On a slice
 /// exchanges alone do: a mesh of XLA may split a physical axis (jax.experimental.mesh_utils, allow_split_physical_axes), as that of

@@ -52,9 +52,6 @@ void describe_network(Fabric& f, const System& system, const Tier& nic, double r
 /// The block of a torus with n chips, parts of its axes that divide them, over which an exchange is shortest; zeros where there is none.
 [[nodiscard]] std::array<int, 3> block_of_torus(const Tier& tier, int n);
 
-/// The nearest numbers of chips, down and up, that are such a block; both n where n is.
-[[nodiscard]] std::pair<int, int> blocks_around(const Tier& tier, int n);
-
 }  // namespace detail
 
 /// Number of nodes that hold the ranks.

@@ -209,9 +209,11 @@ namespace {
   const System slice = slice_for(system, ranks);
   const Tier* const torus = slice.tier(TierRole::scale_up);
   if (torus == nullptr || torus->kind != TierKind::torus) return {};
+  const auto is_block = [&](int n) { return fabric_of(slice, {.collective = Collective::all_to_all, .ranks = n}).torus_axes > 0; };
   Operation next = p.operation;
   next.nodes = 0;
-  next.ranks = detail::blocks_around(*torus, ranks).second;
+  next.ranks = ranks;
+  while (next.ranks < torus->endpoints && !is_block(next.ranks)) ++next.ranks;
   if (next.ranks == ranks) return {};
   const std::string what = system.pod > 0 ? "slice of the pod" : "block of " + detail::axes_text(*torus);
   return fmt::format("{} ranks are no {}, so one ring over the links of one axis joins them; the next {} is {} ({})", ranks, what,
