@@ -48,7 +48,7 @@ class Deployed {
   [[nodiscard]] bool keeps(const LoadFigures& f, double rate) { return within(f) && sustains(f, rate); }
 
   /// The highest rate that is known to keep the limits, and the lowest known to break them. Percentiles near saturation are those of a draw:
-  /// what is kept is therefore told by rates that are the same whatever is asked, never by the asked one alone.
+  /// what is kept is therefore decided at rates that are the same whatever is asked, never at the asked one alone.
   [[nodiscard]] double kept() const { return kept_; }
   [[nodiscard]] double broken() const { return broken_; }
   /// What is answered per second at the highest that is kept, and all that is seen there.

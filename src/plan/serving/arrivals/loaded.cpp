@@ -116,7 +116,7 @@ class LoadedSearch {
     LoadedServing row = row_of(*one, figures, served);
     row.keeps = load_.trace && one->within(figures);
     order_.push_back(all_.size());
-    all_.push_back({std::move(one), std::move(row), open});
+    all_.push_back({std::move(one), row, open});
   }
 
   /// Each layout of a front once, with the most that a closed loop answers on it.
@@ -200,7 +200,7 @@ class LoadedSearch {
     if (order_.empty() || !std::isfinite(best_)) return;
     const PricedServing found = all_[first_].row.deployment;
     const Numbers numbers(q_, system_, found);
-    for (const int step : {-1, 1})  // who is late near the best is told by few requests
+    for (const int step : {-1, 1})  // near the best a few requests decide which kind is late
       try {
         for (int decodes = numbers.of(found) + step; numbers.trades() && decodes >= 1 && decodes <= numbers.most(); decodes += step)
           if (!is_better(numbers.with(decodes), best_)) break;

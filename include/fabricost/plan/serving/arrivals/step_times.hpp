@@ -31,7 +31,7 @@ class LazyCurve {
   LazyCurve(std::function<double(double)> of, double exact, double points) : of_(std::move(of)), exact_(exact), points_(points) {}
   [[nodiscard]] double operator()(double x) {
     if (x <= exact_) return at(static_cast<std::size_t>(std::max(1.0, x)), [&] { return std::max(1.0, std::floor(x)); }).value;
-    if (!(x >= from_.x && x < to_.x)) {  // else as the last time
+    if (!(x >= from_.x && x < to_.x)) {
       const double low = std::floor(std::log2(x / exact_) * points_);
       const auto i = static_cast<std::size_t>(exact_ + low);
       from_ = at(i, [&] { return exact_ * std::exp2(low / points_); });
