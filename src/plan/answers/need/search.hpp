@@ -134,13 +134,16 @@ class Search {
         for (const double count : counts) static_cast<void>(at(count));  // the largest first: those above its GPUs in use need no search
       else if (!least_alone_)
         ask_at(counts);
-      constexpr std::ptrdiff_t side_by_side = 2;
-      const auto best = std::find_if(counts.rbegin(), counts.rend(), [&](double count) {
-        const auto next = std::find(counts.begin(), counts.end(), count) + 1;
-        if (!all_.contains(count)) ask_at({next - std::min(side_by_side, next - counts.begin()), next});
-        return holds(count, end);
-      });
-      if (best != counts.rend()) holding = *best;
+      constexpr std::size_t side_by_side = 2;
+      for (std::size_t n = counts.size(); n > 0; --n) {
+        const auto next = counts.begin() + static_cast<std::ptrdiff_t>(n);
+        if (least_alone_ && !edge_alone_ && !all_.contains(counts[n - 1]))
+          ask_at({next - static_cast<std::ptrdiff_t>(std::min(side_by_side, n)), next});
+        if (holds(counts[n - 1], end)) {
+          holding = counts[n - 1];
+          break;
+        }
+      }
       if (better(fails, holding + toward * step)) fails = holding + toward * step;
       if (step <= unit_ || step <= 0.01 * holding) return holding;
     }
