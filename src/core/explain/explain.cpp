@@ -124,13 +124,14 @@ namespace {
 /// The assumption behind more nodes than a description has, as a clause.
 [[nodiscard]] std::string more_nodes(const System& system, int nodes) {
   const double chips = static_cast<double>(nodes) * system.gpus_per_node;
-  if (const System slice = system.pod > 0 ? slice_for(system, static_cast<long long>(chips)) : System{}; slice.slice) {
-    const double slices = std::ceil(chips / slice.domain);
-    return fmt::format("{} describes {}; {} of them lie in {} of {} chips ({}) that the pod's own links join{}", system.name,
-                       counted(std::max(1, system.nodes), "node"), nodes, slices > 1 ? fmt::format("{:.0f} slices", slices) : "a slice",
-                       slice.domain, axes_text(*slice.tier(TierRole::scale_up)),
-                       slices > 1 ? ", and the slices by a non-blocking network of the same NICs" : "");
-  }
+  if (system.pod > 0)
+    if (const System slice = slice_for(system, static_cast<long long>(chips)); slice.slice) {
+      const double slices = std::ceil(chips / slice.domain);
+      return fmt::format("{} describes {}; {} of them lie in {} of {} chips ({}) that the pod's own links join{}", system.name,
+                         counted(std::max(1, system.nodes), "node"), nodes, slices > 1 ? fmt::format("{:.0f} slices", slices) : "a slice",
+                         slice.domain, axes_text(*slice.tier(TierRole::scale_up)),
+                         slices > 1 ? ", and the slices by a non-blocking network of the same NICs" : "");
+    }
   return fmt::format("{} describes {}; {} of them are joined by {}", system.name.empty() ? "the file" : system.name,
                      counted(std::max(1, system.nodes), "node"), nodes,
                      system.tier(TierRole::network) == nullptr ? "a non-blocking network of the same NICs" : "more of the same switches");
@@ -206,9 +207,9 @@ namespace {
   const Fabric& f = p.made_from.fabric;
   if (!p.by_price || p.made_from.choice.algorithm || f.domains() > 1 || f.ranks() < 3 || is_exchange(p.operation.collective)) return {};
   const int ranks = static_cast<int>(f.ranks());
+  if (const Tier* own = system.tier(TierRole::scale_up); own == nullptr || own->kind != TierKind::torus || f.torus_axes > 0) return {};
   const System slice = slice_for(system, ranks);
   const Tier* const torus = slice.tier(TierRole::scale_up);
-  if (torus == nullptr || torus->kind != TierKind::torus) return {};
   const auto is_block = [&](int n) { return fabric_of(slice, {.collective = Collective::all_to_all, .ranks = n}).torus_axes > 0; };
   Operation next = p.operation;
   next.nodes = 0;
