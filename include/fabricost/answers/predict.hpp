@@ -46,12 +46,10 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 /// engine_named for a field's option. \throws RequestError
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Inference& out);
 
-/// Whether NCCL is named, or a release of it, not an engine.
+/// Whether NCCL or RCCL is named, or a release of them, not an engine.
 [[nodiscard]] constexpr bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none; }
-/// No engine, and RCCL by its name: its releases are counted below zero, -2022 as 2.22, and -1 is any.
-[[nodiscard]] constexpr bool is_rccl(const Inference& library) { return is_nccl(library) && library.version < 0; }
-/// Whether a release of NCCL is named.
-[[nodiscard]] constexpr bool is_release(const Inference& library) { return is_nccl(library) && library.version > 0; }
+/// Whether a release of NCCL is named, not of RCCL.
+[[nodiscard]] constexpr bool is_release(const Inference& library) { return is_nccl(library) && !library.rccl && library.version > 0; }
 
 /// On or off, as typed.
 enum class OnOff : unsigned char { on, off };
@@ -104,7 +102,7 @@ template <class R>
 inline constexpr auto ask_pxn = asks(&R::pxn, "pxn", "--no-pxn", "", "PXN off: messages do not change GPU to reach their rail");
 }  // namespace field
 
-/// 18 of NCCL 2.18.
+/// 18 of NCCL or RCCL 2.18.
 [[nodiscard]] constexpr int release_of(const Inference& library) { return library.version / 1000 % 1000; }
 
 /// Before a machine is loaded: an older release of RCCL runs over the transport that its network's names as `older` (data/transports).

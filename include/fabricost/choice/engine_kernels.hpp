@@ -36,7 +36,8 @@ namespace fabricost::core {
 /// The engine that calls a collective. Version as in version_number; 0: the newest known.
 struct Inference {
   InferenceLibrary library = InferenceLibrary::none;
-  int version = 0;
+  int version = 0;         ///< of the engine, or without one of NCCL or RCCL: version_number; 0: not stated
+  bool rccl = false;       ///< without an engine: RCCL is named, not NCCL
   bool from_host = false;  ///< called from Python, not replayed in a CUDA graph
 };
 

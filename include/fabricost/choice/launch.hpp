@@ -37,11 +37,12 @@ struct CallLaunch {
   friend constexpr bool operator==(const CallLaunch&, const CallLaunch&) = default;
 };
 
-/// Whether calls follow each other without waiting for the last to end on all ranks (nccl-tests' way).
-[[nodiscard]] constexpr bool is_back_to_back(CallLaunch l) { return l.mode >= LaunchMode::queued && l.mode <= LaunchMode::one_process; }
-
 /// A host launches each call, on GPUs that do not wait for its end.
-[[nodiscard]] constexpr bool is_launched_by_host(CallLaunch l) { return is_back_to_back(l) && l.mode != LaunchMode::queued; }
+[[nodiscard]] constexpr bool is_launched_by_host(CallLaunch l) {
+  return l.mode == LaunchMode::process || l.mode == LaunchMode::threads || l.mode == LaunchMode::one_process;
+}
+/// Calls follow each other without waiting for the last to end on all ranks (nccl-tests' way).
+[[nodiscard]] constexpr bool is_back_to_back(CallLaunch l) { return l.mode == LaunchMode::queued || is_launched_by_host(l); }
 /// The launch takes time beside the GPUs', or after it.
 [[nodiscard]] constexpr bool adds_to_gpus(CallLaunch l) {
   return is_launched_by_host(l) || l.mode == LaunchMode::xla || l.mode == LaunchMode::eager;

@@ -167,10 +167,10 @@ Inference engine_named(std::string_view text, std::string_view named) {
   }
   constexpr std::string_view rccl = "rccl";
   if (text == rccl || (text.starts_with(rccl) && (text[rccl.size()] == '-' || text[rccl.size()] == '='))) {
-    const int version = text == rccl ? 1000 : version_number(text.substr(rccl.size() + 1));
-    if (out.from_host || (text != rccl && version / 1000000 != 2))
+    out.rccl = true;
+    if (text != rccl) out.version = version_number(text.substr(rccl.size() + 1));
+    if (out.from_host || (text != rccl && out.version / 1000000 != 2))
       throw RequestError(fmt::format("{}: \"{}\" is no version of RCCL; write it as in rccl-2.22", named, text));
-    out.version = -version / 1000;
     return out;
   }
   const auto equals = text.find('=');
@@ -209,16 +209,15 @@ Operation operation_of(std::optional<Collective> collective, DataType dtype, std
 namespace {
 [[nodiscard]] std::optional<std::string> override_of_library(const System& system, const std::optional<Inference>& library) {
   const Tier* const nic = system.tier(TierRole::nic);
-  if (!library || !is_rccl(*library) || nic == nullptr || system.library != Library::rccl) return std::nullopt;
-  const int release = -library->version;
-  if (release == 1 || release > nic->transport.older_until) return std::nullopt;
+  if (!library || !library->rccl || nic == nullptr || system.library != Library::rccl) return std::nullopt;
+  if (library->version == 0 || library->version / 1000 > nic->transport.older_until) return std::nullopt;
   return fmt::format("tiers.{}.transport={}", nic->name.view(), nic->transport.older.view());
 }
 }  // namespace
 
 void turn_to_library(Machine& system, std::vector<std::string>& overrides, const std::string& calibration,
                      const std::optional<Inference>& library) {
-  if (!library || !is_rccl(*library) || system.name.empty()) return;
+  if (!library || !library->rccl || system.name.empty()) return;
   auto older = override_of_library(*system.get(overrides, KernelSets::none(), calibration), library);
   if (!older) return;
   overrides.push_back(*std::move(older));
@@ -227,12 +226,12 @@ void turn_to_library(Machine& system, std::vector<std::string>& overrides, const
 
 std::shared_ptr<const System> with_library(std::shared_ptr<const System> system, const std::optional<Inference>& library) {
   if (!library || !is_nccl(*library)) return system;
-  if (is_rccl(*library)) {
+  if (library->rccl) {
     if (system->library != Library::rccl)
       throw Refusal(fmt::format("<library=rccl>: {} runs {}", system->name, library_names[static_cast<std::size_t>(system->library)]));
     if (const auto older = override_of_library(*system, library))
       throw Refusal(fmt::format("<library=rccl-2.{}>: between nodes it runs another transport; write <overrides={}>",
-                                -library->version % 1000, *older));
+                                release_of(*library), *older));
     return system;
   }
   if (system->library != Library::nccl)

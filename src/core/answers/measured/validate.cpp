@@ -74,9 +74,8 @@ PointDefaults stated(std::string system, int nodes, int ranks, std::optional<Lau
   if (library && !is_nccl(*library))
     throw Refusal("<library>: of measured runs a release of NCCL, as in <library=nccl-2.18>; engines are named in the points");
   PointDefaults out{.system = std::move(system), .nodes = nodes, .ranks = ranks, .launch = launch};
-  if (library) out.library = is_rccl(*library) ? "rccl" : "nccl";
-  if (library && is_rccl(*library) && library->version < -1) out.library_version = fmt::format("2.{}", -library->version % 1000);
-  if (library && is_release(*library)) out.library_version = fmt::format("{}.{}", library->version / 1000000, release_of(*library));
+  if (library) out.library = library->rccl ? "rccl" : "nccl";
+  if (library && library->version > 0) out.library_version = fmt::format("{}.{}", library->version / 1000000, release_of(*library));
   return out;
 }
 
@@ -162,7 +161,7 @@ ValidationAnswer answer(const ValidateRequest& r) {
   const std::string guessed = r.system ? std::string{} : usual_system_of(r.samples);
   const std::string system = !guessed.empty() ? guessed : unnamed ? r.system.value->name : r.system.name;
   const PointDefaults otherwise = stated(system, r.nodes, r.ranks, r.launch, r.library);
-  if (r.system && !(r.library && is_rccl(*r.library)))
+  if (r.system && !(r.library && r.library->rccl))
     (void)with_library(r.system.get({}, KernelSets::none(), r.calibration), r.library);  // what was given must exist
   ValidationAnswer out = validated(read(r.samples, otherwise, !r.raw), r);
   const auto& points = out.report.points;
