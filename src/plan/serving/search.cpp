@@ -259,10 +259,12 @@ void ServingSearch::together(const Engine& e, bool idle, const std::function<voi
     out.engine = e.layout();
     out.replicas = replicas;
     out.batch = batch;
-    out.time = aggregated(at, q_.stack, {.isl = q_.isl, .osl = q_.osl, .concurrency = batch, .cached = q_.cached()}, fetching(prompt, at, q_.stack, q_.isl - q_.cached()));
+    // without experts nothing joins replicas of attention, and the limits are kept by those that have one sequence more
+    const double apart = q_.model.mixture() ? 1 : e.layout().attention_dp, most = std::ceil(batch / apart) * apart;
+    out.time = aggregated(at, q_.stack, {.isl = q_.isl, .osl = q_.osl, .concurrency = most, .cached = q_.cached()}, fetching(prompt, at, q_.stack, q_.isl - q_.cached()));
     // with a given concurrency, some engines have one sequence fewer, since sequences are whole
     out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * replicas) : batch * replicas;
-    return finished(out, at, out.time.rate * out.requests / batch);
+    return finished(out, at, out.time.rate * out.requests / most);
   };
   visit(d);
 }

@@ -139,6 +139,71 @@ TEST_CASE("what may lie in the host's memory is a limit: more of it never answer
   }
 }
 
+TEST_CASE("replicas that nothing joins are whole engines: a named number of them never answers more than the search, in random questions") {
+  Asker asker;
+  int kept = 0;
+  for (int i = 0; i < 60; ++i) {
+    const System system = load_system(asker.one_of<std::string>({"dgx-h100", "dgx-a100", "dgx-b200"}));
+    ServingQuestion q = asker.question(system, asker.one_of<int>({8, 16}));
+    q.model = load_model(asker.one_of<std::string>({"llama3-8b", "llama3-70b", "qwen3-32b"}));
+    q.tpot = asker.between(0.006, 0.03);
+    if (i % 2 == 0) q.concurrency = std::floor(asker.between(1, 40));
+    const double free = best(q, system);
+    for (const int replicas : {2, 4}) {
+      q.attention_dp = replicas;
+      const double named = best(q, system);
+      INFO(i << " " << q.model.name << " " << system.name << " " << replicas << " replicas, TPOT " << q.tpot << ", clients " << q.concurrency);
+      CHECK(named <= free * (1 + 1e-9));
+      kept += named > 0 ? 1 : 0;
+    }
+  }
+  CHECK(kept > 20);
+}
+
+TEST_CASE("under arrivals a named layout never keeps the limits for more requests than the search, nor a machine with less memory, in random questions") {
+  Asker asker;
+  for (int i = 0; i < 6; ++i) {
+    ServeRequest r;
+    r.system.name = asker.one_of<std::string>({"dgx-h100", "dgx-b200"});
+    r.model.name = asker.one_of<std::string>({"gemma-3-27b", "llama3-8b", "qwen3-32b"});
+    r.gpus = asker.one_of<int>({8, 16});
+    r.isl = static_cast<int>(asker.between(100, 6000));
+    r.osl = static_cast<int>(asker.between(20, 400));
+    r.ttft = units::s(asker.between(0.5, 3));
+    r.tpot = units::ms(asker.between(20, 80));
+    r.request_rate = RequestRate{0.05};
+    r.top = 1;
+    const auto most = [&] { return *answer(r).layouts.front().arrivals->rate_within; };
+    const double free = most(), as_near = 1.015;  // rates are told apart by 1.1 %
+    INFO(i << " " << r.system.name << " " << r.model.name << " " << *r.gpus << " GPUs, " << r.isl << " and " << r.osl << " tokens");
+    r.pp = asker.one_of<int>({1, 2, 4});
+    CHECK(most() <= as_near * free);
+    r.pp.reset();
+    r.tp = asker.one_of<int>({1, 2});
+    CHECK(most() <= as_near * free);
+    r.tp.reset();
+    r.overrides = {"design.hbm.size=60 GiB"};
+    CHECK(most() <= as_near * free);
+  }
+}
+
+// engines that hold 1,500 sequences each and more are full only after more requests than are drawn for all of them
+TEST_CASE("engines with room for more sequences saturate at no lower rate") {
+  ServeRequest r;
+  r.system.name = "dgx-b300";
+  r.model.name = "llama3-8b";
+  r.gpus = 16;
+  r.isl = 2048;
+  r.osl = 512;
+  r.tp = r.pp = 1;
+  r.ttft = units::s(1);
+  r.tpot = units::ms(30);
+  r.request_rate = RequestRate{1};
+  const double whole = *answer(r).layouts.front().arrivals->rate_within;
+  r.overrides = {"design.hbm.size=179 GiB"};
+  CHECK(whole >= 0.985 * *answer(r).layouts.front().arrivals->rate_within);
+}
+
 TEST_CASE("GPUs that no layout divides stay idle rather than the model unserved") {
   const System system = load_system("dgx-h100");
   ServingQuestion q;

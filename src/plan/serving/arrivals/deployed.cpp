@@ -14,6 +14,8 @@ namespace {
 constexpr int most_engines = 16;         ///< simulated; of more, each still gets its share of the requests
 constexpr double turnovers = 4;          ///< of the requests in flight
 constexpr double most_steady = 32'000;   ///< requests that are drawn for them
+constexpr double fillings = 12;          ///< times that engines fill and empty where more arrives than they answer
+constexpr double most_saturating = 100'000;  ///< requests that are drawn for them
 constexpr double settled = 0.98;         ///< share of the arriving requests that a service answers which does not fall behind
 
 /// As answers print it, so that a rate can be asked for as it was printed.
@@ -79,30 +81,34 @@ Deployed::Deployed(const ServingQuestion& q, const LoadQuestion& load, const Sys
       start_(most > 0 ? std::exp2(std::floor(std::log2(most))) : 0) {
   engines_ = p.replicas * joined(p.engine);
   prefills_ = p.prefill_workers * joined(p.prefill);
-  share_ = 1;
-  if (!load.trace) {  // equal engines under their share of the requests behave as all of them
-    const int parts = std::max(1, p.apart ? std::gcd(engines_, prefills_) : engines_);
-    for (int d = parts; d > 1 && share_ == 1; --d)
-      if (parts % d == 0 && engines_ / d >= std::min(engines_, most_engines)) share_ = d;
-    if (!p.apart && engines_ > most_engines) share_ = static_cast<double>(engines_) / most_engines;
-    engines_ = static_cast<int>(std::lround(engines_ / share_));
-    prefills_ = static_cast<int>(std::lround(prefills_ / share_));
-  }
-  const auto share = [&](Scheduler& s) {
-    for (CacheTier& tier : s.behind)
-      if (tier.common) tier.tokens /= share_;
-  };
-  share(scheduler_);
-  if (!p.apart) return;
-  const Engine prefill = Engine{q.model, p.prefill, q.format, reads, q.pool ? HostMemory{} : q.host}.sharing(q.common());
-  prefill_.emplace(q.pool ? prefill : with_host(prefill));
-  prefill_times_.emplace(*prefill_, q.prefill_stack());
-  prefill_scheduler_ = scheduler_of(*prefill_, q.pool ? *q.pool->system : system);
-  prefill_scheduler_.elsewhere = p.time.tpot;
+  if (p.apart) read_apart(system, reads);
+  if (load.trace) return;
+  const int parts = equal_parts();
+  double share = 1;
+  for (int d = parts; d > 1 && share == 1; --d)
+    if (parts % d == 0 && engines_ / d >= std::min(engines_, most_engines)) share = d;
+  if (!p.apart && engines_ > most_engines) share = static_cast<double>(engines_) / most_engines;
+  take_share(share);
+}
+
+void Deployed::read_apart(const System& system, ServingMachine& reads) {
+  const Engine prefill = Engine{q_.model, p_.prefill, q_.format, reads, q_.pool ? HostMemory{} : q_.host}.sharing(q_.common());
+  prefill_.emplace(q_.pool ? prefill : with_host(prefill));
+  prefill_times_.emplace(*prefill_, q_.prefill_stack());
+  prefill_scheduler_ = scheduler_of(*prefill_, q_.pool ? *q_.pool->system : system);
+  prefill_scheduler_.elsewhere = p_.time.tpot;
   scheduler_.behind.clear();  // prefixes come back to where prompts are read
   scheduler_.route = RequestRoute::fewest;
-  share(prefill_scheduler_);
-  alone_ = prefill_prompt(*prefill_, q.prefill_stack(), q.isl).alone / q.isl;
+  alone_ = prefill_prompt(*prefill_, q_.prefill_stack(), q_.isl).alone / q_.isl;
+}
+
+void Deployed::take_share(double share) {
+  share_ *= share;
+  engines_ = static_cast<int>(std::lround(engines_ / share));
+  prefills_ = static_cast<int>(std::lround(prefills_ / share));
+  for (Scheduler* const one : {&scheduler_, &prefill_scheduler_})
+    for (CacheTier& tier : one->behind)
+      if (tier.common) tier.tokens /= share;
 }
 
 std::pair<LoadFigures, Simulated> Deployed::at(double rate, bool judged) {
@@ -142,8 +148,19 @@ double Deployed::saturation() {
 
 double Deployed::measured_saturation() {
   judged_ = false;
-  const double held = std::min(scheduler_.sequences, held_of(load_, q_, p_.apart).fit(scheduler_.cache)) * scheduler_.replicas * engines_;
-  const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
+  const double held_by_each = std::min(scheduler_.sequences, held_of(load_, q_, p_.apart).fit(scheduler_.cache)) * scheduler_.replicas;
+  int share = 1;
+  for (const int parts = load_.trace ? 1 : equal_parts(); share < parts && fillings * held_by_each * engines_ / share > most_saturating;)
+    do ++share;
+    while (parts % share != 0);
+  take_share(share);
+  const double out = measured_saturation(held_by_each * engines_);
+  take_share(1.0 / share);
+  return out;
+}
+
+double Deployed::measured_saturation(double held) {
+  const int count = static_cast<int>(std::clamp(fillings * held, 2000.0, most_saturating));
   const auto many = [&](double rate) { return drawn(rate, count, static_cast<int>(std::min<double>(held, count)), usual_variation); };
   double last = 0;
   for (const Served& one : simulated(many(std::numeric_limits<double>::infinity())).requests) last = std::max(last, one.last);

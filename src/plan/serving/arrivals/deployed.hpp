@@ -4,6 +4,7 @@
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
 
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -65,6 +66,12 @@ class Deployed {
  private:
   [[nodiscard]] Engine with_host(Engine engine) const;
 
+  void read_apart(const System& system, ServingMachine& reads);
+  /// Equal parts that the engines have: under their part of the requests they behave as all of them.
+  [[nodiscard]] int equal_parts() const { return std::max(1, p_.apart ? std::gcd(engines_, prefills_) : engines_); }
+  /// Simulates one in so many of the engines, and of the requests.
+  void take_share(double share);
+
   /// Engines for each of a layout: without experts nothing joins replicas of attention.
   [[nodiscard]] int joined(const EngineLayout& layout) const { return q_.model.mixture() ? 1 : layout.attention_dp; }
 
@@ -77,6 +84,8 @@ class Deployed {
   [[nodiscard]] RequestLoad drawn(double rate, int count = DrawnLoad{}.count, int running = 0, double of_answers = 0) const;
 
   [[nodiscard]] double measured_saturation();
+  /// \param held requests that the engines have room for
+  [[nodiscard]] double measured_saturation(double held);
   [[nodiscard]] Simulated simulated(const RequestLoad& load);
 
   /// Asks `broken` of each answered request, if the limits alone are asked for.

@@ -73,10 +73,15 @@ class LoadedSearch {
   [[nodiscard]] std::vector<LoadedServing> run() {
     std::vector<PricedServing> front = serving_pareto(system_, any_);
     add_all(front);
-    if (q_.disaggregated && !order_.empty() && all_.front().deployed->limited()) {
+    if (!order_.empty() && all_.front().deployed->limited()) {
       sort_out(1);
-      add_kinds(front);
-      try_numbers(front);
+      if (!order_.empty()) best_ = all_[first_ = order_.front()].deployed->kept();
+      if (q_.disaggregated) {
+        add_kinds(front);
+        try_numbers(front);
+      } else {
+        try_layouts();
+      }
     }
     const auto top = static_cast<std::size_t>(q_.top);
     sort_out(top);
@@ -158,6 +163,22 @@ class LoadedSearch {
     }
   }
 
+  /// Layouts whose clients are answered less within means than on the front, but may be answered more evenly.
+  void try_layouts() {
+    constexpr double more_evenly = 1.25;
+    ServingQuestion within = q_;
+    within.usual_ttft = within.concurrency = 0;
+    within.top = std::numeric_limits<int>::max();
+    for (const PricedServing& p : plan_serving(system_, within).layouts) {
+      if (!std::isfinite(best_) || more_evenly * rate_of(p) < best_) break;
+      const auto same = [&](const Candidate& other) { return layout_of(other.row.deployment) == layout_of(p); };
+      try {
+        if (std::none_of(all_.begin(), all_.end(), same)) static_cast<void>(is_better(p, rate_of(p)));
+      } catch (const RequestError&) {  // a request is longer than its cache
+      }
+    }
+  }
+
   /// Adds to a front the kinds of workers that read prompts sooner than the mean must, and that 2, 4, 8 or 16 GPUs fewer take whole.
   void add_kinds(std::vector<PricedServing>& front) const {
     std::set<int, std::greater<>> counts{q_.gpus};
@@ -180,7 +201,6 @@ class LoadedSearch {
 
   /// The front is of means: percentiles want other numbers of workers, more of the kind that makes most requests late.
   void try_numbers(const std::vector<PricedServing>& front) {
-    if (!order_.empty()) best_ = all_[first_ = order_.front()].deployed->kept();
     for (std::size_t i = 0; i < front.size() && std::isfinite(best_); ++i) {
       const auto same = [&](const PricedServing& other) { return kinds_of(other) == kinds_of(front[i]); };
       if (std::any_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;

@@ -68,6 +68,8 @@ struct Replica {
   long long count = 0;  ///< decode steps
   long long begun = 0;  ///< sequences
   [[nodiscard]] std::size_t unanswered() const { return waiting.size() + reading.size() + running.size(); }
+  /// By which requests are routed: those that wait weigh more, as in vLLM (v1/engine/core_client.py: score = waiting * 4 + running).
+  [[nodiscard]] double load() const { return 4.0 * static_cast<double>(waiting.size()) + static_cast<double>(reading.size() + running.size()); }
   [[nodiscard]] bool busy() const { return !reading.empty() || !running.empty(); }
 };
 
@@ -178,17 +180,17 @@ class Service {
   }
 
   void arrive(int i, double at) {
+    const std::size_t of_each = engines_.front().replicas.size(), all = engines_.size() * of_each, turn = arrived_++ % all;
     EngineState* engine = nullptr;
     Replica* replica = nullptr;
     double least = never;
-    std::size_t place = 0, turn = arrived_++ % (engines_.size() * engines_.front().replicas.size());
-    for (EngineState& one : engines_)
-      for (Replica& r : one.replicas) {
-        const double cost = s_.route == RequestRoute::round_robin ? (place++ == turn ? 0 : 1)
-                            : s_.route == RequestRoute::fewest    ? static_cast<double>(r.unanswered())
-                                                                  : work_of(r, request(i));
-        if (cost < least) least = cost, engine = &one, replica = &r;
-      }
+    for (std::size_t k = 0; k < all && (k == 0 || s_.route != RequestRoute::round_robin); ++k) {  // of equal ones the next in turn
+      const std::size_t place = (turn + k) % all;
+      EngineState& one = engines_[place / of_each];
+      Replica& r = one.replicas[place % of_each];
+      const double cost = s_.route == RequestRoute::prefix ? work_of(r, request(i)) : r.load();
+      if (cost < least) least = cost, engine = &one, replica = &r;
+    }
     if (engine->idle()) {
       engine->now = engine->begun = std::max(engine->now, at);
       engine->looked = 0;
