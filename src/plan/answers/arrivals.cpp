@@ -72,6 +72,8 @@ AnswerTable<ServedArrivals> ServedArrivals::fields() {
             "Requests that arrive per second up to which the limits are met, of a trace as it is played faster; None: a trace meets "
             "them even where all come at once.",
             1, true),
+      gives(&A::interval_rate_within, "interval_rate_within_limits_per_s", "interval_rate_within_limits_per_second",
+            "(low, high) of that, by how much faster or slower engines may be: nine runs in ten should fall between.", 1, true),
       gives(&A::within, "share_within_limits", "share_within_limits", "Share of requests that meet both limits."),
       gives(&A::keeps, "meets_limits", "meets_limits", "Whether the limits are met."),
       gives(&A::ttft, "ttft", "ttft", "Time to the first token, a RequestTimes."),

@@ -37,7 +37,7 @@ namespace {
                      figure(low, 3), figure(high, 3), engines_text(best), best.batch);
 }
 
-/// "Best: 2 x tp 4 pp 1 for 3 requests/s, 99.2 % of them within the limits, which hold up to 5.1/s"; of a trace "for 7 requests within 2 s,
+/// "Best: 2 x tp 4 pp 1 for 3 requests/s, 99.2 % of them within the limits, which hold up to 5.1/s (3.8 to 6.9)"; of a trace "for 7 requests within 2 s,
 /// answered in 3.1 s"; without limits "for 3 requests/s, TTFT 169 ms and TPOT 16.5 ms".
 [[nodiscard]] std::string loaded_verdict_of(const ServingQuestion& q, const LoadQuestion& load, const PlannedDeployment& best) {
   const ServedArrivals& a = *best.arrivals;
@@ -49,7 +49,8 @@ namespace {
       limited ? fmt::format(", {} of them within the limits", percent(a.within, 1))
               : fmt::format(", TTFT {} and TPOT {}", short_time_text(a.ttft.mean.value()), short_time_text(a.tpot.mean.value())),
       !limited        ? ""
-      : a.rate_within ? fmt::format(", which hold up to {}/s", figure(*a.rate_within))
+      : a.rate_within ? fmt::format(", which hold up to {}/s ({} to {})", figure(*a.rate_within), figure(a.interval_rate_within->first, 3),
+                                    figure(a.interval_rate_within->second, 3))
                       : ", which hold however soon they come");
 }
 

@@ -83,6 +83,7 @@ struct RequestTimes {
 struct ServedArrivals {
   double asked = 0, rate = 0;
   std::optional<double> saturation{}, rate_within{};
+  std::optional<std::pair<double, double>> interval_rate_within{};  ///< in which nine runs in ten keep the limits up to
   double within = 1;
   bool keeps = false;
   RequestTimes ttft{}, tpot{}, e2e{};
