@@ -5,6 +5,7 @@
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/arrivals.hpp>
+#include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
 
 #include <fabricost/text/quantity.hpp>
@@ -144,10 +145,14 @@ std::string arriving_text(const LoadQuestion& load) {
   return fmt::format("{} requests within {}", load.trace->requests.size(), short_time_text(load.trace->requests.back().at / load.speed));
 }
 
-ServedArrivals served_arrivals(const LoadedServing& of, const LoadQuestion& load) {
+ServedArrivals served_arrivals(const ServingQuestion& q, const LoadedServing& of, const LoadQuestion& load) {
   const LoadFigures& f = of.figures;
   ServedArrivals out{.asked = load.rate(), .rate = f.rate, .saturation = of.saturation};
-  out.rate_within = of.rate_within;
+  if (out.rate_within = of.rate_within) {
+    const auto [low, high] = certainty_of(q, of.deployment).rate;
+    const double each = *of.rate_within / of.deployment.tokens_per_s_per_gpu;
+    out.interval_rate_within = {each * low, each * high};
+  }
   out.within = f.within;
   out.keeps = of.keeps;
   out.ttft = times_of(f.ttft);

@@ -402,7 +402,7 @@ std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const Loa
   out.requests = requests;
   const auto [low, high] = out.rate;
   out.rate = {low / out.tokens_per_gpu * *out.requests, high / out.tokens_per_gpu * *out.requests};
-  return {std::move(out), served_arrivals(best, load)};
+  return {std::move(out), served_arrivals(question, best, load)};
 }
 
 std::optional<double> rate_apart(ServingQuestion question, const Compared& together, const System& system) {

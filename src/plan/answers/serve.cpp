@@ -264,12 +264,9 @@ void add_token_prices(PlannedDeployment& p) {
                                         const Prices& prices) {
   PlannedDeployment out = planned(q, system, of.deployment, prices);
   out.without_drafts.reset();  // requests come at the same rate
-  out.arrivals = served_arrivals(of, load);
+  out.arrivals = served_arrivals(q, of, load);
   const double slow = of.deployment.time.ttft + q.osl * of.deployment.time.tpot;
   const double slower = out.interval_ttft.second.value() + q.osl * out.interval_tpot.second.value();
-  const auto& [low, high] = out.interval_tokens_per_second_per_gpu;
-  if (const auto& up_to = out.arrivals->rate_within)
-    out.arrivals->interval_rate_within = {*up_to * low / out.tokens_per_second_per_gpu, *up_to * high / out.tokens_per_second_per_gpu};
   const double rate = out.tokens_per_second_per_gpu,
                least = of.saturation.value_or(of.figures.rate * slower / slow) / std::max(of.figures.rate, 1e-12) * slow / slower;
   out.interval_tokens_per_second_per_gpu = {rate * std::min(1.0, least), rate};

@@ -115,7 +115,7 @@ TEST_CASE("every time, size, rate and sum of an answer is a quantity in C++", "[
   CHECK(seen.size() > 60);
   // a prediction is what inner loops make: its seconds are doubles, time() and interval() beside them quantities; the others are counts a
   // second and a rate of money as it is quoted
-  CHECK(plain == std::set<std::string>{"answers_per_second", "asked_per_second", "data_parallel_tokens_per_second", "dollars_per_gpu_hour", "extra_dollars_per_gpu_hour", "high_seconds", "low_seconds",
+  CHECK(plain == std::set<std::string>{"answers_per_second", "asked_per_second", "data_parallel_tokens_per_second", "dollars_per_gpu_hour", "extra_dollars_per_gpu_hour", "high_seconds", "interval_rate_within_limits_per_second", "low_seconds",
                                        "rate_per_second", "rate_within_limits_per_second", "saturation_per_second", "seconds",
                                        "tokens_per_second", "useful_tokens_per_second"});
 }

@@ -17,6 +17,7 @@ namespace fabricost::plan {
 struct LoadedServing;
 struct LoadQuestion;
 struct RequestLoad;
+struct ServingQuestion;
 
 /// Requests per second: "30/s", "1800/min", 30.
 struct RequestRate {
@@ -99,6 +100,6 @@ struct ServedArrivals {
 /// "3.2 requests/s", of a trace "7 requests within 2 s".
 [[nodiscard]] std::string arriving_text(const LoadQuestion& load);
 
-[[nodiscard]] ServedArrivals served_arrivals(const LoadedServing& of, const LoadQuestion& load);
+[[nodiscard]] ServedArrivals served_arrivals(const ServingQuestion& q, const LoadedServing& of, const LoadQuestion& load);
 
 }  // namespace fabricost::plan
