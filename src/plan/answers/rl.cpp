@@ -73,7 +73,8 @@ AnswerTable<PlannedRl> PlannedRl::fields() {
       gives(&A::colocated, "colocated", "colocated", "Whether all GPUs generate and train in turn."),
       gives(&A::offloads, "offloads", "offloads", "Whether the trainer's states wait in host memory meanwhile."),
       gives(&A::train_gpus, "train_gpus", "train_gpus", "GPUs that train."),
-      gives(&A::rollout_gpus, "rollout_gpus", "rollout_gpus", "GPUs that generate."),
+      gives(&A::rollout_gpus, "rollout_gpus", "rollout_gpus", "GPUs that generate: of all engines."),
+      gives(&A::idle_gpus, "idle_gpus", "idle_gpus", "GPUs that do neither; they count in tokens_per_second_per_gpu."),
       gives(&A::iteration, "iteration_s", "iteration_seconds", "One iteration, s: the sum of terms."),
       gives(&A::interval, "interval_s", "interval_seconds", "(low, high), s: nine iterations in ten should fall between."),
       gives(&A::tokens_per_second, "tokens_per_s", "tokens_per_second", "Tokens of prompts and answers trained on, over the iteration."),
@@ -107,6 +108,9 @@ AnswerTable<PlannedRl> PlannedRl::fields() {
 AnswerTable<RlAnswer> RlAnswer::fields() {
   using A = RlAnswer;
   return {gives(&A::layouts, "layouts", "", "Divisions of the GPUs, shortest iteration first."),
+          gives(&A::in_turn, "in_turn_s", "in_turn_seconds",
+                "Of a question with overlap: the fastest iteration without it, generating and training in turn on all GPUs, s; none: it does not fit, or "
+                "the division was given.", 1, true),
           gives(&A::evaluated, "evaluated", "evaluated", "Engines whose generation was priced."),
           field::give_search_time<A>,
           gives(&A::model, "model", "", "Name of the model."),
@@ -181,6 +185,7 @@ namespace {
           .offloads = p.offloads,
           .train_gpus = p.train_gpus,
           .rollout_gpus = p.rollout_gpus,
+          .idle_gpus = p.idle_gpus,
           .iteration = units::s(p.time.seconds),
           .interval = {units::s(p.low), units::s(p.high)},
           .tokens_per_second = tokens / p.time.seconds,
@@ -276,6 +281,7 @@ RlAnswer answer(const RlRequest& r) {
   out.search_time = since(start);
   if (plan.ways.empty()) throw UnmetError(Unmet::memory, plan.why);
   for (const PricedRl& way : plan.ways) out.layouts.push_back(planned(r, q, system, way));
+  if (plan.in_turn) out.in_turn = units::s(plan.in_turn->time.seconds);
   out.evaluated = plan.evaluated;
   out.model = q.training.model.name;
   out.system = system.name;

@@ -34,6 +34,8 @@ class RlSearch {
     double low = 1, high = 1;        ///< of the interval, over the prediction
   };
 
+  /// GPUs that are divided together.
+  [[nodiscard]] int node() const { return q_.gpus > system_.gpus_per_node ? system_.gpus_per_node : 1; }
   [[nodiscard]] std::vector<int> splits() const;
 
   [[nodiscard]] std::optional<Trainer> trainer(int gpus);
@@ -49,13 +51,15 @@ class RlSearch {
   /// Seconds to judge all answers, on `gpus` GPUs.
   [[nodiscard]] double reward(int gpus);
 
-  void finish(PricedRl way, const Trainer& trainer, const RolloutTime& rollout);
+  /// The whole iteration; none where the reward model does not fit the GPUs that train.
+  [[nodiscard]] std::optional<PricedRl> finished(PricedRl way, const Trainer& trainer, const RolloutTime& rollout);
   /// Errors of generation and training are independent, the framework's is of both; of two at the same time, the longer counts.
   void set_interval(PricedRl& way, const Trainer& trainer) const;
 
   void colocated();
 
-  void apart(int gpus);
+  /// \param all GPUs that other splits train on
+  void apart(int gpus, const std::vector<int>& all);
 
   const RlQuestion& q_;
   const System& system_;
@@ -68,10 +72,10 @@ class RlSearch {
 RlPlan RlSearch::run() {
   if (q_.colocated.value_or(q_.overlap == RlOverlap::none && !q_.train_gpus)) colocated();
   if (!q_.colocated.value_or(false))
-    for (const int gpus : splits()) apart(gpus);
+    for (const std::vector<int> all = splits(); const int gpus : all) apart(gpus, all);
   if (plan_.ways.empty()) plan_.why = why_.empty() ? "no split of " + std::to_string(q_.gpus) + " GPUs holds both" : why_;
   std::stable_sort(plan_.ways.begin(), plan_.ways.end(), [](const PricedRl& a, const PricedRl& b) {
-    return std::tuple{a.time.seconds, a.train_gpus, a.offloads} < std::tuple{b.time.seconds, b.train_gpus, b.offloads};
+    return std::tuple{a.time.seconds, -a.idle_gpus, a.train_gpus, a.offloads} < std::tuple{b.time.seconds, -b.idle_gpus, b.train_gpus, b.offloads};
   });
   if (static_cast<int>(plan_.ways.size()) > q_.top) plan_.ways.resize(static_cast<std::size_t>(q_.top));
   return std::move(plan_);
@@ -80,8 +84,7 @@ RlPlan RlSearch::run() {
 std::vector<int> RlSearch::splits() const {
   if (q_.train_gpus) return {*q_.train_gpus};
   constexpr int parts = 16;
-  const int node = q_.gpus > system_.gpus_per_node ? system_.gpus_per_node : 1;
-  const int step = std::max(1, (q_.gpus + parts * node - 1) / (parts * node)) * node;
+  const int step = std::max(1, (q_.gpus + parts * node() - 1) / (parts * node())) * node();
   std::vector<int> out;
   for (int gpus = step; gpus < q_.gpus; gpus += step) out.push_back(gpus);
   return out;
@@ -143,7 +146,7 @@ void RlSearch::generate(PricedRl& way, RolloutTime& best, double taken) {
     }
     ++plan_.evaluated;
     const RolloutTime t = rollout_time(engine, q.stack, q_.load, q_.lengths, count, running, q_.overlap != RlOverlap::continuous);
-    if (best.seconds > 0 && t.seconds >= best.seconds) continue;
+    if (best.seconds > 0 && std::pair{t.seconds, count * layout.gpus()} >= std::pair{best.seconds, way.engines * way.engine.gpus()}) continue;
     best = t;
     way.engine = layout;
     way.engines = count;
@@ -163,7 +166,7 @@ double RlSearch::reward(int gpus) {
   return out + q_.load.sequences() / (plan.layouts.front().tokens_per_s_per_gpu * gpus);  // answers of one token
 }
 
-void RlSearch::finish(PricedRl way, const Trainer& trainer, const RolloutTime& rollout) {
+std::optional<PricedRl> RlSearch::finished(PricedRl way, const Trainer& trainer, const RolloutTime& rollout) {
   RlTime& t = way.time;
   t.prompts = rollout.prompts;
   t.generation = rollout.steady;
@@ -173,8 +176,11 @@ void RlSearch::finish(PricedRl way, const Trainer& trainer, const RolloutTime& r
     t.reward = reward(way.train_gpus);
   } catch (const RequestError& error) {  // the reward model needs more of them
     why_ = error.what();
-    return;
+    return {};
   }
+  way.train_gpus = trainer.layout.layout.gpus();
+  way.rollout_gpus = way.engines * way.engine.gpus();
+  way.idle_gpus = q_.gpus - (way.colocated ? std::max(way.train_gpus, way.rollout_gpus) : way.train_gpus + way.rollout_gpus);
   t.log_probs = (q_.log_probs + q_.reference + q_.critic) * trainer.forward * q_.updates / q_.epochs;
   t.training = models * q_.updates * trainer.update;
   const int domain = system_.domain;
@@ -191,7 +197,7 @@ void RlSearch::finish(PricedRl way, const Trainer& trainer, const RolloutTime& r
   }
   set_interval(way, trainer);
   way.training = trainer.layout;
-  plan_.ways.push_back(std::move(way));
+  return way;
 }
 
 void RlSearch::set_interval(PricedRl& way, const Trainer& trainer) const {
@@ -226,18 +232,33 @@ void RlSearch::colocated() {
     }
     RolloutTime rollout;
     generate(way, rollout, offloads ? 0 : states);
-    if (rollout.seconds > 0) finish(std::move(way), *trained, rollout);
+    if (rollout.seconds <= 0) continue;
+    if (std::optional<PricedRl> one = finished(std::move(way), *trained, rollout)) plan_.ways.push_back(std::move(*one));
   }
 }
 
-void RlSearch::apart(int gpus) {
+void RlSearch::apart(int gpus, const std::vector<int>& all) {
   PricedRl way;
-  way.train_gpus = gpus;
   way.rollout_gpus = q_.gpus - gpus;
   RolloutTime rollout;
   generate(way, rollout, 0);
   if (rollout.seconds <= 0) return;
-  if (const std::optional<Trainer> trained = trainer(gpus)) finish(std::move(way), *trained, rollout);
+  std::vector<int> counts{gpus};
+  // whole nodes that no engine takes may train as well
+  const int left = q_.gpus - way.engines * way.engine.gpus(), more = left - left % node();
+  if (!q_.train_gpus && more > gpus && !std::binary_search(all.begin(), all.end(), more)) counts.push_back(more);
+  std::optional<PricedRl> best;
+  for (const int trains : counts) {
+    const std::optional<Trainer> trained = trainer(trains);
+    if (!trained) continue;
+    way.train_gpus = trains;
+    std::optional<PricedRl> one = finished(way, *trained, rollout);
+    if (one && (!best || one->time.seconds < best->time.seconds)) best = std::move(one);
+  }
+  const auto same = [&](const PricedRl& other) {
+    return !other.colocated && other.train_gpus == best->train_gpus && other.rollout_gpus == best->rollout_gpus;
+  };
+  if (best && std::none_of(plan_.ways.begin(), plan_.ways.end(), same)) plan_.ways.push_back(std::move(*best));
 }
 
 }  // namespace
@@ -249,8 +270,19 @@ RlPlan plan_rl(const System& system, const RlQuestion& question) {
   if (question.colocated.value_or(false) && (question.overlap != RlOverlap::none || question.train_gpus))
     throw Refusal("<colocated> takes all GPUs for one after the other; leave <overlap> and <train_gpus> out");
   if (question.colocated && !*question.colocated && question.gpus < 2) throw Refusal("apart needs at least 2 <gpus>");
-  if (system.pod > 0) return RlSearch{question, slice_for(system, question.gpus)}.run();
-  return RlSearch{question, system}.run();
+  if (system.pod > 0) return plan_rl(slice_for(system, question.gpus), question);
+  RlPlan found = RlSearch{question, system}.run();
+  if (question.overlap == RlOverlap::none || question.colocated || question.train_gpus) return found;
+  RlQuestion turns = question;
+  turns.overlap = RlOverlap::none;
+  turns.colocated = true;
+  turns.top = 1;
+  RlPlan other = RlSearch{turns, system}.run();
+  found.evaluated += other.evaluated;
+  if (other.ways.empty()) return found;
+  found.in_turn = std::move(other.ways.front());
+  if (found.ways.empty()) found.why += "; in turn on all GPUs it fits: leave <overlap> out";
+  return found;
 }
 
 }  // namespace fabricost::plan

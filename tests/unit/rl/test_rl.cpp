@@ -224,6 +224,73 @@ TEST_CASE("The split that is found is at least as fast as every one named") {
   }
 }
 
+TEST_CASE("Every GPU trains, generates or is counted as idle") {
+  std::mt19937_64 random(5);
+  const auto one_of = [&](const auto& values) { return *(std::begin(values) + random() % std::size(values)); };
+  int idle = 0;
+  for (int i = 0; i < 24; ++i) {
+    RlRequest r = small();
+    r.system.name = one_of(std::array{"dgx-h100", "dgx-h200"});
+    r.model.name = one_of(std::array{"qwen3-30b-a3b", "llama3-8b", "qwen3-32b"});
+    r.gpus = one_of(std::array{7, 40, 136, 152});
+    r.prompts = one_of(std::array{16, 64, 512});
+    r.osl = one_of(std::array{512, 2048});
+    r.overlap = one_of(std::array{RlOverlap::none, RlOverlap::one_step});
+    r.colocated = r.overlap == RlOverlap::none && random() % 3 == 0;
+    r.critic = random() % 2 == 0;
+    r.rollout_tp = one_of(std::array{2, 8});
+    if (random() % 2 == 0) r.rollout_dp = one_of(std::array{3, 5});  // engines that do not divide every number of GPUs
+    RlAnswer found;
+    try {
+      found = answer(r);
+    } catch (const RequestError&) {  // nothing fits
+      continue;
+    }
+    for (const PlannedRl& p : found.layouts) {
+      INFO(p.model << " on " << p.gpus << ": " << p.train_gpus << " train, " << p.rollout_gpus << " generate, " << p.idle_gpus << " idle");
+      CHECK(p.train_gpus == p.tp * p.pp * p.cp * p.dp);
+      CHECK(p.rollout_gpus == p.engines * p.rollout_tp * p.rollout_pp * p.rollout_dp);
+      CHECK(p.idle_gpus == p.gpus - (p.colocated ? std::max(p.train_gpus, p.rollout_gpus) : p.train_gpus + p.rollout_gpus));
+      idle += p.idle_gpus > 0;
+    }
+  }
+  CHECK(idle > 10);
+}
+
+TEST_CASE("Nodes that no engine takes train, where that makes an iteration shorter") {
+  for (const auto& [model, gpus] : {std::pair{"qwen3-30b-a3b", 152}, {"llama3-8b", 168}, {"qwen3-32b", 136}}) {
+    RlRequest r = small();
+    r.model.name = model;
+    r.gpus = gpus;
+    r.prompts = 512;
+    r.osl = 2048;
+    r.critic = true;
+    r.colocated = false;
+    r.rollout_tp = 8;
+    r.rollout_dp = 5;
+    const PlannedRl best = answer(r).layouts.front();
+    r.train_gpus = gpus - best.rollout_gpus;
+    INFO(model << ": " << best.train_gpus << " of " << gpus << " GPUs train, " << best.rollout_gpus << " generate");
+    CHECK(best.iteration.value() <= answer(r).layouts.front().iteration.value() * (1 + 1e-12));
+  }
+}
+
+TEST_CASE("With overlap the iteration in turn on all GPUs is said, which may be shorter") {
+  RlRequest r = small();
+  r.overlap = RlOverlap::one_step;
+  const RlAnswer a = answer(r);
+  r.overlap = RlOverlap::none;
+  const RlAnswer without = answer(r);
+  r.colocated = true;
+  REQUIRE(a.in_turn);
+  CHECK(*a.in_turn == answer(r).layouts.front().iteration);
+  CHECK(!without.in_turn);
+  r.colocated = {};
+  r.overlap = RlOverlap::continuous;
+  r.train_gpus = 8;
+  CHECK(!answer(r).in_turn);
+}
+
 TEST_CASE("No engine that is named generates faster than the one that is found, whatever is asked") {
   std::mt19937_64 random(11);
   const auto one_of = [&](const auto& values) { return *(std::begin(values) + random() % std::size(values)); };

@@ -50,7 +50,7 @@ struct PlannedRl {
   std::string system{}, model{}, stack{}, rollout_stack{};
   int gpus = 0;
   bool colocated = false, offloads = false;
-  int train_gpus = 0, rollout_gpus = 0;
+  int train_gpus = 0, rollout_gpus = 0, idle_gpus = 0;
   Time iteration{};
   std::pair<Time, Time> interval{};
   double tokens_per_second = 0, tokens_per_second_per_gpu = 0, answers_per_second = 0, rollout_idle = 0, train_idle = 0;
@@ -69,6 +69,7 @@ struct PlannedRl {
 
 struct RlAnswer {
   std::vector<PlannedRl> layouts;
+  std::optional<Time> in_turn{};
   long long evaluated = 0;
   Time search_time{};
   std::string model, system;

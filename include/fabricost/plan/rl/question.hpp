@@ -73,7 +73,7 @@ struct RlTime {
 struct PricedRl {
   bool colocated = false;
   bool offloads = false;  ///< trainer's states wait in host memory while answers are generated
-  int train_gpus = 0, rollout_gpus = 0;
+  int train_gpus = 0, rollout_gpus = 0, idle_gpus = 0;  ///< that train, that generate, that do neither
   PricedLayout training;
   EngineLayout engine;
   int engines = 1;
@@ -87,6 +87,7 @@ struct PricedRl {
 
 struct RlPlan {
   std::vector<PricedRl> ways;  ///< fastest first
+  std::optional<PricedRl> in_turn{};  ///< where overlap was asked for: the fastest without it, on all GPUs in turn
   long long evaluated = 0;     ///< engines whose generation was priced
   std::string why;             ///< of no way, the last reason
 };
