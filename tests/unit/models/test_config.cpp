@@ -58,6 +58,16 @@ const std::string granite =
 
 Model of(const Folder& folder, const std::string& text) { return load_model(folder.write("config.json", text)); }
 
+/// What is said of a file that is refused; empty where it is read.
+std::string refusal_of(const Folder& folder, const std::string& text) {
+  try {
+    static_cast<void>(of(folder, text));
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 void same_shape(const Model& a, const Model& b) {
   const ParameterCount x = parameters_of(a), y = parameters_of(b);
   CHECK(x == y);
@@ -115,14 +125,7 @@ TEST_CASE("keys in nested parts, and what a model type leaves out of its file", 
 
 TEST_CASE("a config.json that lacks or mistakes a size says which and where", "[models]") {
   const Folder folder;
-  const auto said = [&](const std::string& text) -> std::string {
-    try {
-      (void)of(folder, text);
-    } catch (const SpecError& error) {
-      return error.what();
-    }
-    return "read without a fault";
-  };
+  const auto said = [&](const std::string& text) { return refusal_of(folder, text); };
   CHECK(support::contains(said(R"({"model_type": "llama", "hidden_size": 64})"), "\"num_hidden_layers\" is missing"));
   CHECK(support::contains(said(R"({"model_type": "llama",
 "hidden_size": -64, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 100})"),
@@ -132,7 +135,7 @@ TEST_CASE("a config.json that lacks or mistakes a size says which and where", "[
                           "99999 is too many"));
   CHECK(support::contains(said(R"({"model_type": "x", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
 "num_key_value_heads": 3, "vocab_size": 100})"),
-                          "kv_heads must divide heads"));
+                          "num_key_value_heads: 3 heads"));
   CHECK(support::contains(said(R"({"model_type": "x", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
 "linear_num_value_heads": 9999999, "linear_value_head_dim": 9999999, "vocab_size": 100})"),
                           "a width of"));
@@ -174,15 +177,7 @@ TEST_CASE("names in another spelling find their model, if they mean one only", "
 
 TEST_CASE("a config.json whose layers Model cannot describe is refused, not read as plain attention", "[models]") {
   const Folder folder;
-  const auto with = [&](const std::string& key) -> std::string {
-    try {
-      std::string text = llama;
-      static_cast<void>(of(folder, text.insert(1, key + ", ")));
-    } catch (const SpecError& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto with = [&](const std::string& key) { return refusal_of(folder, std::string{llama}.insert(1, key + ", ")); };
   for (const char* key : {R"("attn_layer_period": 8)", R"("state_size": 128)", R"("zero_expert_num": 256)", R"("mamba_d_state": 16)",
                           R"("block_configs": [])"}) {
     INFO(key);
@@ -190,6 +185,57 @@ TEST_CASE("a config.json whose layers Model cannot describe is refused, not read
   }
   CHECK(support::contains(with(R"("is_encoder_decoder": true)"), "has an encoder"));
   CHECK(with(R"("is_encoder_decoder": false)").empty());
+}
+
+TEST_CASE("a model beside the language model, and a model type without rules, are named", "[models]") {
+  const Folder folder;
+  const auto but = [](std::string text, const std::string& part, const std::string& with) { return text.replace(text.find(part), part.size(), with); };
+  const std::string eyes = R"("vision_config": {"hidden_size": 1024, "num_hidden_layers": 24})", ears = R"("audio_config": {"d_model": 1280})";
+  for (const std::string& text : {llama, deepseek, next, oss, kimi, maverick, granite}) {
+    const Model plain = of(folder, text);
+    const Model sees = of(folder, but(text, "{", "{" + eyes + ", " + ears + ", "));
+    CHECK(plain.unread.empty());
+    CHECK(sees.unread == "vision_config, audio_config");
+    CHECK(support::contains(sees.partial, "vision_config"));
+    CHECK(parameters_of(sees) == parameters_of(plain));
+  }
+  const Model strange = of(folder, but(llama, R"("model_type": "llama")", R"("model_type": "foo_moe")"));
+  CHECK(strange.unread == "the model type foo_moe");
+  CHECK(parameters_of(strange) == parameters_of(of(folder, llama)));
+}
+
+TEST_CASE("models that write no text, or not with one stack of layers, are refused by their type, with what to write instead", "[models]") {
+  const Folder folder;
+  const auto said = [&](const std::string& keys) { return refusal_of(folder, "{" + keys + "}"); };
+  const std::string clip = R"("model_type": "clip", "text_config": {"hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 12,
+"vocab_size": 49408}, "vision_config": {"hidden_size": 1024, "num_hidden_layers": 24})";
+  CHECK(support::contains(said(clip), "pairs an encoder of texts"));
+  CHECK(support::contains(said(R"("model_type": "bert", "hidden_size": 1024)"), "bert-large.yaml"));
+  CHECK(support::contains(said(R"("model_type": "vit", "hidden_size": 1024)"), "`patch`"));
+  CHECK(support::contains(said(R"("model_type": "whisper", "d_model": 1280, "encoder_layers": 32)"), "has an encoder beside its decoder"));
+  CHECK(support::contains(said(R"("_class_name": "FluxTransformer2DModel", "num_layers": 19)"), "`kind: diffusion`"));
+  CHECK(support::contains(said(R"("model_type": "some_omni", "thinker_config": {})"), "other names for its sizes"));
+}
+
+TEST_CASE("numbers that contradict each other are named by their keys, with the line, whatever the model type", "[models]") {
+  const Folder folder;
+  struct Broken {
+    const std::string& text;
+    std::string_view was, now, says;
+  };
+  for (const Broken& b : {Broken{llama, R"("num_key_value_heads": 8)", R"("num_key_value_heads": 5)", "num_key_value_heads: 5 heads"},
+                          {deepseek, R"("num_experts_per_tok": 8)", R"("num_experts_per_tok": 800)", "num_experts_per_tok: 800 of 256"},
+                          {kimi, R"("num_experts_per_token": 8)", R"("num_experts_per_token": 257)", "num_experts_per_token: 257 of 256"},
+                          {deepseek, R"("n_group": 8)", R"("n_group": 7)", "n_group: 7 groups"},
+                          {deepseek, R"("topk_group": 4)", R"("topk_group": 9)", "topk_group: 9 of 8"},
+                          {deepseek, R"("first_k_dense_replace": 3)", R"("first_k_dense_replace": 62)", "first_k_dense_replace: 62 of 61"},
+                          {llama, R"("hidden_size": 8192)", R"("hidden_size": 8193)", "head_dim: is missing"}}) {
+    std::string text = b.text;
+    const std::string said = refusal_of(folder, text.replace(text.find(b.was), b.was.size(), b.now));
+    INFO(b.now << ": " << said);
+    CHECK(support::contains(said, b.says));
+    CHECK(!support::contains(said, "not known here"));
+  }
 }
 
 TEST_CASE("OPT has biases, positions of its own, and a projection of its embeddings only where they are narrower", "[models]") {
@@ -212,7 +258,7 @@ TEST_CASE("the layers of Granite 4 are Mamba-2's where its list says so, beside 
 
 TEST_CASE("keys that look like sizes of a shape and that no rule reads are named, ordinary ones are not", "[models]") {
   const Folder folder;
-  for (const std::string& text : {llama, deepseek, next, gemma, oss, kimi, maverick, granite}) CHECK(of(folder, text).unread.empty());
+  for (const std::string& text : {llama, deepseek, next, oss, kimi, maverick, granite}) CHECK(of(folder, text).unread.empty());
   // the whole files, with what says nothing of the shape
   const std::string mixtral = R"({"architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "hidden_act": "silu",
 "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mixtral",
@@ -249,10 +295,11 @@ TEST_CASE("keys that look like sizes of a shape and that no rule reads are named
 "model_type": "gemma3_text", "num_attention_heads": 32, "num_hidden_layers": 62, "num_key_value_heads": 16, "query_pre_attn_scalar": 168,
 "rope_local_base_freq": 10000.0, "rope_scaling": {"factor": 8.0}, "sliding_window": 1024, "sliding_window_pattern": 6,
 "vocab_size": 262208}, "vision_config": {"hidden_size": 1152, "image_size": 896, "num_attention_heads": 16, "num_hidden_layers": 27}})";
-  for (const std::string& text : {mixtral, qwen3, qwen3_moe, glm, deepseek_whole, gemma_whole}) CHECK(of(folder, text).unread.empty());
+  for (const std::string& text : {mixtral, qwen3, qwen3_moe, glm, deepseek_whole}) CHECK(of(folder, text).unread.empty());
+  CHECK(of(folder, gemma_whole).unread == "vision_config");
 
   const auto with = [](const std::string& more) {
-    return R"({"model_type": "x", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100, )" + more + "}";
+    return R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100, )" + more + "}";
   };
   const Model strange = of(folder, with(R"("swa_head_dim": 128, "num_kv_shared_layers": 10, "mlp_expansion_ratio": 3.5,
 "tie_experts_weights": true)"));

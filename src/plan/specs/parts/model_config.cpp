@@ -1,7 +1,8 @@
 /// config.json of Hugging Face transformers: the keys of its model types, one shape.
 ///
 /// A quantity has several names (GPT-2: n_embd; Falcon: n_head_kv; Mixtral: num_local_experts; ...): the first that is present counts.
-/// Configurations of multimodal models hold the language model's below `text_config` (or `llm_config`, `language_config`).
+/// Configurations of multimodal models hold the language model's below `text_config` (or `llm_config`, `language_config`); their other
+/// models are named, not read.
 
 #include "specs/parts/model_config.hpp"
 
@@ -23,6 +24,10 @@ using Keys = std::initializer_list<std::string_view>;
 
 const Keys layer_keys{"num_hidden_layers", "n_layer", "num_layers", "n_layers"};
 const Keys head_keys{"num_attention_heads", "n_head", "n_heads", "num_heads"};
+const Keys kv_head_keys{"num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num", "n_kv_heads"};
+const Keys top_k_keys{"num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "top_k_experts", "moe_k"};
+const Keys first_dense_keys{"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"};
+const Keys group_keys{"n_group", "num_expert_group"};
 constexpr int largest_size = 10000000, most_layers = 10000, max_heads = 100000;
 /// Model types whose feed-forward block has two matrices; all others' have a gate.
 const std::set<std::string_view> two_matrices{"gpt2",   "gpt_neo", "gpt_neox", "gptj", "gpt_bigcode", "opt",        "bloom",
@@ -30,13 +35,42 @@ const std::set<std::string_view> two_matrices{"gpt2",   "gpt_neo", "gpt_neox", "
 /// Model types that share their output table with the embedding unless the file says otherwise.
 const std::set<std::string_view> tied_types{"gpt2", "gpt_bigcode", "opt", "bloom", "mpt", "gemma", "gemma2", "gemma3", "gemma3_text",
                                             "cohere", "cohere2", "falcon", "refinedweb", "gpt_neo", "starcoder2"};
-/// Model types that read a whole text at once, or a text and then write another: they have no layers of a language model alone.
-const std::set<std::string_view> encoders{"albert", "bart", "bert", "deberta", "deberta-v2", "distilbert", "electra", "mbart",
-                                          "modernbert", "mt5", "roberta", "t5", "umt5", "whisper", "xlm-roberta"};
+/// Further model types whose sizes the keys below name as they are; a file of any other type is read likewise, and says so.
+const std::set<std::string_view> read_types{
+    "arctic",      "baichuan",     "bailing_moe_v2", "dbrx",             "deepseek_v2",    "deepseek_v3",       "deepseek_v32",
+    "dots1",       "ernie4_5",     "ernie4_5_moe",   "exaone4",     "glm",              "glm4",           "glm4_moe",          "gpt_oss",
+    "granite",     "granitemoe",   "granitemoehybrid", "granitemoeshared", "hunyuan_v1_moe", "internlm2",  "kimi_k2",           "kimi_linear",
+    "llama",       "llama4",       "mimo",           "minimax_m2",  "mistral",          "mixtral",        "olmo",              "olmo2",
+    "olmo3",       "olmoe",        "phi3",           "qwen2",       "qwen2_5_vl",       "qwen2_moe",      "qwen2_vl",          "qwen3",
+    "qwen3_5",     "qwen3_5_moe",  "qwen3_moe",      "qwen3_next",  "qwen3_vl",         "qwen3_vl_moe",   "seed_oss",          "smollm3",
+    "stablelm"};
+/// Model types that write no text token by token, or not with one stack of layers.
+struct OtherKind {
+  std::set<std::string_view> types;
+  std::string_view is, remedy;
+};
+const std::array<OtherKind, 4> other_kinds{
+    {{{"albert", "bert", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta"},
+      "is an encoder of texts",
+      "plan train takes one: write its shape as in data/models/bert-large.yaml (`kind: encoder`)"},
+     {{"beit", "clip_vision_model", "deit", "dinov2", "dinov3_vit", "siglip_vision_model", "vit", "vit_mae"},
+      "is an encoder of images",
+      "plan train takes one: write its shape as in data/models/qwen3-vl-vision.yaml (`kind: encoder` with `patch`)"},
+     {{"align", "altclip", "chinese_clip", "clap", "clip", "clip_text_model", "siglip", "siglip2", "siglip2_text_model", "siglip_text_model"},
+      "pairs an encoder of texts with one of images or sounds",
+      "plan train takes one of them: write its shape as in data/models/bert-large.yaml or data/models/qwen3-vl-vision.yaml"},
+     {{"bart", "m2m_100", "marian", "mbart", "mt5", "pegasus", "t5", "umt5", "whisper"},
+      "has an encoder beside its decoder",
+      "only models that write token by token with one stack of layers, encoders and diffusion transformers are priced"}}};
 /// Beginnings of keys of layers that only some model types have, which are read where Model has such layers: read_layer_kinds. A file
 /// with one of them that was not read describes another shape than its other keys say.
 const Keys other_layers{"mamba_", "ssm_", "state_size", "lru_", "rwkv", "linear_attn_config", "attn_layer_period", "expert_layer_period",
                         "zero_expert", "block_configs", "conv_L_cache"};
+
+[[nodiscard]] bool is_known(std::string_view type) {
+  if (type.ends_with("_text")) type.remove_suffix(std::string_view{"_text"}.size());
+  return read_types.contains(type) || two_matrices.contains(type) || tied_types.contains(type);
+}
 
 struct Config {
   const SpecNode& tree;
@@ -50,6 +84,11 @@ struct Config {
       if (const SpecNode* at = tree.find(key); at != nullptr && at->kind != SpecNode::Kind::null && at->text != "null") return at;
     return nullptr;
   }
+  /// The key that is present, else the first.
+  [[nodiscard]] std::string_view key_of(Keys keys) const {
+    const auto* const key = std::find_if(keys.begin(), keys.end(), [this](std::string_view one) { return find({one}) != nullptr; });
+    return key == keys.end() ? *keys.begin() : *key;
+  }
   void fault(const SpecNode& at, std::string_view key, std::string message, std::string remedy) const {
     faults.add(issue_at(at.mark, std::string{key}, std::move(message), std::move(remedy)));
   }
@@ -59,7 +98,9 @@ struct Config {
     if (at == nullptr) {
       if (required)
         fault(tree, *keys.begin(), fmt::format("\"{}\" is missing", *keys.begin()),
-              "give the config.json that is published with the model's weights, or a file as in data/models");
+              type.empty() || is_known(type)
+                  ? "give the config.json that is published with the model's weights, or a file as in data/models"
+                  : fmt::format("the model type \"{}\" has other names for its sizes: describe the model as in data/models", clipped(type)));
       return otherwise;
     }
     const bool digits = at->kind == SpecNode::Kind::scalar && !at->text.empty() && at->text.size() <= 9 &&
@@ -128,7 +169,7 @@ void read_attention(const Config& in, Model& m) {
                      : one_group                               ? 1
                      : gemma3 && in.find(head_keys) == nullptr ? 4
                                                                : m.heads;
-  m.kv_heads = in.count({"num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num", "n_kv_heads"}, groups);
+  m.kv_heads = in.count(kv_head_keys, groups);
   const int whole = m.heads > 0 && m.hidden % m.heads == 0 ? m.hidden / m.heads : 0;
   m.head_dim = in.count({"head_dim", "attention_head_dim"}, m.latent() ? 0 : gemma3 ? 256 : whole);
   if (m.latent()) {
@@ -217,13 +258,22 @@ void read_opt(const Config& in, Model& m) {
   if (wide != nullptr && wide->text == std::to_string(m.hidden)) static_cast<void>(in.find({"word_embed_proj_dim"}));
 }
 
-/// Faults of what Model cannot describe: a shape that looked right would be priced wrong without a word.
-void refuse_unread(const Config& in, const Config& whole, const Model& m) {
+/// Faults of files of models of another kind.
+void refuse_other_kinds(const Config& in, const Config& whole) {
+  if (const SpecNode* name = whole.find({"_class_name"}); name != nullptr)
+    return in.fault(*name, "_class_name", fmt::format("\"{}\" is of diffusers, whose files are not read", clipped(name->text)),
+                    "plan train takes diffusion transformers: write its shape as in data/models/dit-xl-2.yaml (`kind: diffusion`)");
+  const std::string own = in.text({"model_type"}), outer = whole.text({"model_type"});
+  const bool both = whole.flag({"is_encoder_decoder"}, false);
+  for (const OtherKind& kind : other_kinds)
+    for (const std::string& type : {outer, own})
+      if (kind.types.contains(type) || (both && &kind == &other_kinds.back()))
+        return in.fault(in.tree, "model_type", fmt::format("\"{}\" {}", clipped(type), kind.is), std::string{kind.remedy});
+}
+
+/// Faults of layers that Model cannot describe: a shape that looked right would be priced wrong without a word.
+void refuse_unread(const Config& in, const Model& m) {
   const std::string remedy = "such layers are not read: describe the model as in data/models";
-  const std::string type = in.text({"model_type"}), outer = whole.text({"model_type"});
-  if (whole.flag({"is_encoder_decoder"}, false) || encoders.contains(type) || encoders.contains(outer))
-    in.fault(in.tree, "model_type", fmt::format("\"{}\" has an encoder", clipped(type.empty() ? outer : type)),
-             "only models that write token by token are priced");
   if (m.mixer.layers > 0) return;
   for (const auto& entry : in.tree.entries) {
     const std::string& key = entry.key;
@@ -258,8 +308,20 @@ const std::set<std::string_view> no_shapes{"chunk_size",
          std::any_of(ends.begin(), ends.end(), [key](std::string_view end) { return key.ends_with(end); });
 }
 
-/// Names keys with a value that look like a size of the shape and that no rule read: the model may have another shape.
-void name_unread(const Config& in, Model& m) {
+/// Whether an entry is a model of its own, as a multimodal file has beside the language model.
+[[nodiscard]] bool is_other_model(const std::string& key, const SpecNode& value) {
+  if (!key.ends_with("_config") || value.kind != SpecNode::Kind::map) return false;
+  const auto has = [&](std::string_view one) { return value.find(one) != nullptr; };
+  return key == "vision_config" || key == "audio_config" || has("depth") || has("encoder_layers") ||
+         std::any_of(layer_keys.begin(), layer_keys.end(), has);
+}
+
+/// Names a model type without rules of its own, models beside the language model, and keys with a value that look like a size of the shape
+/// and that no rule read: the model may have another shape.
+void name_unread(const Config& in, const Config& whole, Model& m) {
+  if (!is_known(in.type)) m.unread = in.type.empty() ? "its model type, which is missing" : "the model type " + clipped(in.type);
+  for (const auto& [key, mark, value] : whole.tree.entries)
+    if (&value != &in.tree && is_other_model(key, value)) m.unread += (m.unread.empty() ? "" : ", ") + clipped(key);
   for (const auto& [key, mark, value] : in.tree.entries) {
     if (!looks_like_shape(key) || no_shapes.contains(key) || in.asked->contains(key) || value.kind != SpecNode::Kind::scalar) continue;
     const bool of_experts = key.find("moe") != std::string::npos || key.find("expert") != std::string::npos;
@@ -277,7 +339,7 @@ void read_experts(const Config& in, Model& m) {
   const Config& from = inner.find({"moe_num_experts"}) != nullptr ? inner : in;
   m.experts = from.count({"n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts"});
   if (m.experts == 0) return;
-  m.top_k = from.count({"num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "top_k_experts", "moe_k"}, 0, true);
+  m.top_k = from.count(top_k_keys, 0, true);
   m.expert_ffn = from.count({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size", "ffn_hidden_size"}, 0, true);
   const bool one_of_the_same = in.type.starts_with("llama4");  // beside those that it routes to
   const int one = in.count({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"},
@@ -289,15 +351,36 @@ void read_experts(const Config& in, Model& m) {
     m.shared_experts = 1;
     m.shared_ffn = m.hidden;
   }
-  m.first_dense = in.count({"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"});
+  m.first_dense = in.count(first_dense_keys);
   m.expert_every = std::max(1, in.count({"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_frequency"}, 1));
   if (const SpecNode* list = in.find({"mlp_only_layers"}); list != nullptr && m.first_dense == 0)
     m.first_dense = static_cast<int>(list->items.size());  // few, and leading ones in every published model
-  if (const int groups = in.count({"n_group", "num_expert_group"}); groups > 1) {
+  if (const int groups = in.count(group_keys); groups > 1) {
     m.expert_groups = groups;
     m.group_limit = in.count({"topk_group"}, groups);
   }
   if (m.expert_layers() == m.layers) m.ffn = 0;
+}
+
+/// Faults of numbers that contradict each other, by the keys that say them.
+void refuse_contradictions(const Config& in, const Model& m) {
+  const auto fault = [&](Keys keys, const std::string& what, const std::string& remedy) {
+    const SpecNode* at = in.find(keys);
+    in.fault(at != nullptr ? *at : in.tree, in.key_of(keys), what, remedy);
+  };
+  const std::string_view heads = in.key_of(head_keys);
+  if (!m.latent() && (m.kv_heads < 1 || m.heads % m.kv_heads != 0))
+    fault(kv_head_keys, fmt::format("{} heads of keys and values do not divide the {} of {}", m.kv_heads, m.heads, heads),
+          fmt::format("write a divisor of {}", heads));
+  else if (!m.latent() && m.head_dim < 1)
+    fault({"head_dim"}, fmt::format("is missing, and the {} of {} do not divide a width of {}", m.heads, heads, m.hidden), "add it");
+  if (m.experts > 0 && (m.top_k < 1 || m.top_k > m.experts))
+    fault(top_k_keys, fmt::format("{} of {} experts", m.top_k, m.experts), "write at most as many as there are");
+  if (m.first_dense > m.layers) fault(first_dense_keys, fmt::format("{} of {} layers", m.first_dense, m.layers), "write at most as many as there are");
+  if (m.expert_groups > 0 && m.experts % m.expert_groups != 0)
+    fault(group_keys, fmt::format("{} groups do not divide {} experts", m.expert_groups, m.experts), "write a divisor of them");
+  else if (m.expert_groups > 0 && (m.group_limit < 1 || m.group_limit > m.expert_groups))
+    fault({"topk_group"}, fmt::format("{} of {} groups", m.group_limit, m.expert_groups), "write at most as many as there are");
 }
 
 std::string name_from(const Config& in, std::string given) {
@@ -315,7 +398,7 @@ std::string name_from(const Config& in, std::string given) {
 bool is_model_config(const SpecNode& tree) {
   if (tree.kind != SpecNode::Kind::map || tree.find("layers") != nullptr) return false;
   const SpecNode& part = language_part(tree);
-  return tree.find("model_type") != nullptr || tree.find("architectures") != nullptr || part.find("num_hidden_layers") != nullptr;
+  return tree.find("model_type") != nullptr || tree.find("_class_name") != nullptr || tree.find("architectures") != nullptr || part.find("num_hidden_layers") != nullptr;
 }
 
 Model read_model_config(const SpecNode& tree, const std::string& name, Faults& faults) {
@@ -329,6 +412,8 @@ Model read_model_config(const SpecNode& tree, const std::string& name, Faults& f
   m.title = m.name;
   m.source = fmt::format("config.json of model type {}", clipped(type));
   m.confidence = "vendor-code";
+  refuse_other_kinds(in, whole);
+  if (!faults.issues.empty()) return m;
   m.layers = in.count(layer_keys, 1, true);
   m.hidden = in.count({"hidden_size", "n_embd", "d_model", "dim"}, 1, true);
   m.vocab = in.count({"vocab_size", "padded_vocab_size"}, whole.count({"vocab_size"}, type.starts_with("gemma3") ? 262208 : 0));
@@ -349,15 +434,17 @@ Model read_model_config(const SpecNode& tree, const std::string& name, Faults& f
   if (!faults.issues.empty()) return m;
   read_attention(in, m);
   read_layer_kinds(in, m);
-  refuse_unread(in, whole, m);
+  refuse_unread(in, m);
   read_experts(in, m);
   m.predict_layers = in.count({"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"});
-  name_unread(in, m);
+  name_unread(in, whole, m);
+  refuse_contradictions(in, m);
   if (!faults.issues.empty()) return m;
   try {
     check(m);
   } catch (const RequestError& error) {
-    in.fault(in.tree, "", error.what(), "such a model type is not known here: describe it as in data/models");
+    in.fault(in.tree, "", error.what(),
+             is_known(type) ? "compare the file with the published one" : "such a model type is not known here: describe it as in data/models");
   }
   return m;
 }
