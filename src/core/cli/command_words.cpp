@@ -69,6 +69,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> earlier_n
 }
 
 [[nodiscard]] Words plan_words(Words words) {
+  if (found(words, {"--rl"}) != words.end()) return words;  // need and explore answer no such question
   if (const auto find = option_in(words, {"--find"}); find && !find->value.empty()) {
     std::string unknown{find->value};
     words.erase(find->begin, find->end);

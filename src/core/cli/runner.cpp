@@ -307,7 +307,10 @@ std::string Runner::option_refused(const CLI::App& sub, const std::string& typed
   const std::vector<std::string> known = options_asked(sub);
   const auto has = [&](const std::string& name) { return std::find(known.begin(), known.end(), name) != known.end(); };
   if (has("--" + plain)) return fmt::format("{}; write --{}", unknown, plain);
-  if (const std::string_view here = option_meant(plain, known); !here.empty()) return fmt::format("{}; write {}", unknown, here);
+  const std::string_view here = option_meant(plain, known);
+  if (const std::string several = fmt::format("--{}s", plain); has(several))  // gpu: how many, or which
+    return fmt::format("{}; write {}{}", unknown, several, here.empty() ? "" : fmt::format(", or {}", here));
+  if (!here.empty()) return fmt::format("{}; write {}", unknown, here);
   for (const CLI::Option* option : sub.get_options([](const CLI::Option* one) { return one->get_positional(); })) {
     const std::string name = option->get_name(true, false), word = lowered(name);
     if (word == plain || word == plain + "s" || (word == "op" && (plain.starts_with("op") || plain == "collective")))

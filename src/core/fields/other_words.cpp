@@ -36,6 +36,7 @@ constexpr OtherWords other_options[] = {
     {"--size", "bytes message-size msg-size data-size buffer-size"},
     {"--system", "machine cluster hardware gpu gpu-type systems accelerator device"},
     {"--model", "m model-name model-path"},
+    {"--hidden, --experts and --top-k, as fabricost model NAME prints them", "model"},
     {"--isl", "input-length input-len prompt prompt-length prompt-len prompt-tokens input-tokens random-input-len"},
     {"--osl", "output-length output-len answer completion-tokens output-tokens max-tokens max-new-tokens random-output-len"},
     {"--global-batch", "batch-size gbs bs batch train-batch-size"},

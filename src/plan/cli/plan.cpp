@@ -33,6 +33,7 @@ namespace {
 struct PlanOptions : GivenOptions {
   std::string threads;
   std::string launch;  ///< program whose flags are printed
+  std::string find, vary;  ///< of plan rl, which refuses them; else command_words.hpp has taken them
   OutputPath trace;
   bool train = false, serve = false, rl = false, graph = false, eager = false;
 };
@@ -329,7 +330,8 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
     return answered(o, request_of<PlanRequest>(o.typed), terminal);
   }
   if (!o.trace.empty()) throw RequestError(fmt::format("--trace is of plan train; leave it out of plan {}", o.rl ? "rl" : "serve"));
-  if (o.rl && !o.launch.empty()) throw RequestError("--launch-flags is of plan train and plan serve; leave it out of plan rl");
+  for (const auto& [option, given] : {std::pair{"--launch-flags", o.launch}, {"--find", o.find}, {"--vary", o.vary}})
+    if (o.rl && !given.empty()) throw RequestError(fmt::format("{} is of plan train and plan serve; leave it out of plan rl", option));
   if (o.rl) {
     refuse_others<RlRequest, PlanRequest, ServeRequest>(o, "rl", "train", "serve");
     return answered(o, request_of<RlRequest>(o.typed), terminal);
@@ -371,10 +373,8 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--graph", o->graph, "Prefill in CUDA graphs too; default decode alone")->group(group);
   sub.add_flag("--eager", o->eager, "No CUDA graphs: the host launches every kernel")->group(group);
   add_options(sub, o->typed, fields_of<RlRequest>(), "Reinforcement learning");
-  sub.add_option("--find")
-      ->description("How much is enough: gpus, batch, ... (fabricost need)")
-      ->option_text("UNKNOWN");  // command_words.hpp
-  sub.add_option("--vary")->description("Vary the machine: domain=8,16 (fabricost explore)")->option_text("NAME=VALUES...");
+  sub.add_option("--find", o->find, "How much is enough: gpus, batch, ... (fabricost need)")->option_text("UNKNOWN");
+  sub.add_option("--vary", o->vary, "Vary the machine: domain=8,16 (fabricost explore)")->option_text("NAME=VALUES...");
   claim(sub, fields_of<PlanRequest>(), "train", {"--train", "--threads", "--trace", "--launch-flags", "--find", "--vary"});
   claim(sub, fields_of<ServeRequest>(), "serve", {"--serve", "--graph", "--eager", "--launch-flags", "--find", "--vary"});
   claim(sub, fields_of<RlRequest>(), "rl", {"--rl"});
