@@ -77,7 +77,9 @@ AnswerTable<GoodputOfFleet> GoodputOfFleet::fields() {
   return {gives(&A::fleet, "fleet", "fleet", "Whose."),
           gives(&A::title, "", "", "In words."),
           gives(&A::failures_per_1000_node_days, "per_1000_node_days", "failures_per_1000_node_days",
-                "As published, of nodes of its own size."),
+                "Of one node of this job."),
+          gives(&A::published_per_1000_node_days, "published_per_1000_node_days", "published_per_1000_node_days",
+                "As published, of nodes of its own size; nodes of another size fail by their GPUs."),
           gives(&A::goodput, "goodput", "goodput", "Share of the time that counts: what asking for that fleet gives."),
           gives(&A::spares_to_wait_a_thousandth, "to_wait_a_thousandth", "spares_to_wait_a_thousandth",
                 "Fewest spares with which the job waits at most 0.1 % of its time."),
@@ -97,7 +99,7 @@ AnswerTable<GoodputAnswer> GoodputAnswer::fields() {
       gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),
       gives(&A::nodes, "nodes", "nodes", "Nodes of the job."),
       gives(&A::failure_source, "failures.source", "failure_source", "Whose rate of failures it is."),
-      gives(&A::failures_per_1000_node_days, "failures.per_1000_node_days", "failures_per_1000_node_days", "Of one node."),
+      gives(&A::failures_per_1000_node_days, "failures.per_1000_node_days", "failures_per_1000_node_days", "Of one node of this job."),
       gives(&A::failures_per_day, "failures.per_day", "failures_per_day", "Of the job."),
       gives(&A::mttf, "failures.mttf_s", "mttf_seconds", "Mean time to failure: 1 / (nodes x rate), s."),
       gives(&A::checkpoint_every, "checkpoint.interval_s", "checkpoint_every_seconds",
@@ -355,7 +357,7 @@ void take_racks(FailingJob& out, const GoodputRequest& a, int domain) {
   const auto kept = [&](const FailureAnswer& one) { return shares_of(job, one.share, job.gpus).of_failures.kept; };
   const FailureAnswer as_asked = failures_of(q);
   q.spares = as_asked.spares_to_hardly_wait;
-  return {f.name, f.title, f.rate.thousand_node_days(), kept(as_asked), q.spares, kept(failures_of(q))};
+  return {f.name, f.title, q.rate.thousand_node_days(), f.rate.thousand_node_days(), kept(as_asked), q.spares, kept(failures_of(q))};
 }
 
 }  // namespace

@@ -89,10 +89,10 @@ TEST_CASE("the best machine is that of brute force over numbers of GPUs") {
 }
 
 TEST_CASE("each row of the fleets' table is what asking for that fleet gives, and each size what asking for it gives") {
-  for (const auto& [spares, replaced] :
-       {std::pair{std::optional<int>{}, std::optional<double>{}}, std::pair{std::optional{6}, std::optional{0.5}}}) {
+  for (const auto& [machine, spares, replaced] :
+       {std::tuple{"dgx-h100", std::optional<int>{}, std::optional<double>{}}, {"dgx-h100", 6, 0.5}, {"gb200-nvl72", {}, {}}}) {
       GoodputRequest q;
-      q.system.name = "dgx-h100";
+      q.system.name = machine;
       q.gpus = 4096;
       q.spares = spares;
       q.replaced = replaced;
@@ -103,6 +103,9 @@ TEST_CASE("each row of the fleets' table is what asking for that fleet gives, an
         CAPTURE(row.fleet, spares.value_or(-1));
         const GoodputAnswer direct = answer(one);
         CHECK(row.goodput == Approx(direct.goodput));
+        CHECK(row.failures_per_1000_node_days == Approx(direct.failures_per_1000_node_days));
+        const double ours = q.gpus.value() / direct.nodes;  // fleets were published by nodes of 8
+        CHECK(row.published_per_1000_node_days == Approx(row.failures_per_1000_node_days * 8 / ours));
         if (!spares) continue;
         CHECK(row.spares_to_wait_a_thousandth == direct.spares_to_wait_a_thousandth);
         one.spares = row.spares_to_wait_a_thousandth;

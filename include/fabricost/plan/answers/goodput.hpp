@@ -70,7 +70,7 @@ struct GoodputAtScale {
 /// Goodput of the job with the failure rate of a published fleet.
 struct GoodputOfFleet {
   std::string fleet, title;
-  double failures_per_1000_node_days = 0, goodput = 0;
+  double failures_per_1000_node_days = 0, published_per_1000_node_days = 0, goodput = 0;
   int spares_to_wait_a_thousandth = 0;
   double goodput_with_them = 0;
   bool operator==(const GoodputOfFleet&) const = default;
