@@ -20,7 +20,7 @@ struct IntervalWidths {
   double deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided, mori;
   double sibling;  ///< added: offset between similar systems
   double rccl_sibling;  ///< instead of it, for RCCL inside a node: launches and shares of the links differ more between installs
-  /// Replaces `sibling` for an engine's kernel measured only on machines with another domain size.
+  /// Replaces `sibling` for an engine's kernel measured only on machines with another domain size or links of another rate.
   double other_domain;
   double other_domain_call;  ///< the same for a call from Python, where the host differs, too
   double other_ranks;        ///< added: an engine's kernel on numbers of ranks that no fit had, as 6

@@ -5,9 +5,11 @@
 
 #include <fabricost/collective.hpp>
 #include <fabricost/hardware/constants.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/price/protocol.hpp>
 
+#include <cmath>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +22,7 @@ struct FittedOn {
   std::string system;
   int domain = 0;         ///< GPUs of its scale-up domain
   unsigned measured = 0;  ///< a bit for each name of measured_names
+  double rate = 0;        ///< of a GPU's links inside it, one way, bytes/s; 0: not stated
 };
 
 /// Engines' all-reduce kernels as a file names them; in place of the library's own, a call from Python.
@@ -46,26 +49,29 @@ inline constexpr auto custom_names = [] {
   return set == ConstantSet::custom || set == ConstantSet::moe ? "kernels" : "operations";
 }
 
-/// Adds a point of `place` measured on a machine.
-inline void add_measured(std::vector<FittedOn>& all, std::string_view system, int domain, std::size_t place) {
+/// Adds a point of `place` measured on a machine. \param rate as in FittedOn
+inline void add_measured(std::vector<FittedOn>& all, std::string_view system, int domain, std::size_t place, double rate = 0) {
   for (FittedOn& one : all)
     if (one.system == system) {
       one.measured |= 1U << place;
       return;
     }
-  all.push_back({std::string{system}, domain, 1U << place});
+  all.push_back({std::string{system}, domain, 1U << place, rate});
 }
 
 /// The evidence of a set for a machine. \param all empty: not stated, the set counts for everything \param named
 /// whether the file applies to this machine under a name that is not in `all`: a file given by hand without
 /// `systems`
-[[nodiscard]] inline MeasuredOperations measured_operations_of(std::span<const FittedOn> all, std::string_view system, int domain, bool named = false) {
+[[nodiscard]] inline MeasuredOperations measured_operations_of(std::span<const FittedOn> all, const System& system, bool named = false) {
   if (all.empty()) return {};
+  constexpr double same = 0.01;
+  const Tier* const tier = system.tier(TierRole::scale_up);
+  const double rate = tier != nullptr ? tier->bandwidth.value.value() : 0;
   MeasuredOperations out{0, 0, 0};
   for (const FittedOn& one : all) {
     out.anywhere |= one.measured;
-    if (one.domain == domain) out.alike |= one.measured;
-    if (one.system == system || (named && all.size() == 1)) out.here |= one.measured;
+    if (one.domain == system.domain && (one.rate == 0 || std::fabs(rate / one.rate - 1) < same)) out.alike |= one.measured;
+    if (one.system == system.name || (named && all.size() == 1)) out.here |= one.measured;
   }
   return out;
 }

@@ -31,7 +31,7 @@ struct Certainty {
   if (of_set == Basis::datasheet || !MeasuredOperations::has(shown.anywhere, place)) return Basis::datasheet;
   return of_set == Basis::calibrated && MeasuredOperations::has(shown.here, place) ? Basis::calibrated : Basis::sibling;
 }
-/// Widening in quadrature for that basis. \param otherwise if only machines with other domains were measured
+/// Widening in quadrature for that basis. \param otherwise if only machines with other domains or links were measured
 [[nodiscard]] constexpr double kernel_width(const IntervalWidths& w, Basis basis, const MeasuredOperations& shown, std::size_t place, double otherwise) {
   if (basis == Basis::calibrated) return 0;
   if (basis == Basis::datasheet) return w.datasheet;

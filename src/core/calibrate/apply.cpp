@@ -81,7 +81,7 @@ void apply_calibration(System& system, const Calibration& calibration) {
                       : set.set == ConstantSet::pcie ? over_pcie && (set.name == "pcie-peers") == peers
                                                         : set.generation == system.gpu.generation;
     if (!ours && !fits) continue;
-    const MeasuredOperations shown = measured_operations_of(set.fitted_on, system.name, system.domain);
+    const MeasuredOperations shown = measured_operations_of(set.fitted_on, system);
     // the sets of a joint fit have priors of their own, but for a cluster's beside its transport's
     const std::size_t machines = calibration.system.empty() && set.cluster.empty() ? 0 : set.fitted_on.size();
     for (const Parameter& p : parameters_of(set.set)) p.of(c) = p.value(set.constants);

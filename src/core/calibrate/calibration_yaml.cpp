@@ -68,8 +68,8 @@ std::string fitted_on_yaml(const CalibratedSet& set, const std::string& margin) 
     for (std::size_t place = 0; place < all.size(); ++place)
       if (MeasuredOperations::has(one.measured, place)) names.push_back(all[place]);
     if (out.empty()) out = margin + "fitted_on:\n";
-    out += fmt::format("{}  - {{system: {}, domain: {}, {}: [{}]}}\n", margin, yaml_word(one.system), one.domain, measured_key(set.set),
-                       joined(names));
+    out += fmt::format("{}  - {{system: {}, domain: {}, {}{}: [{}]}}\n", margin, yaml_word(one.system), one.domain,
+                       one.rate > 0 ? fmt::format("bandwidth: {}, ", rate(one.rate)) : "", measured_key(set.set), joined(names));
   }
   return out;
 }

@@ -130,6 +130,7 @@ class CalibrationReader {
     for (std::size_t i = 0; i < list.items.size(); ++i) {
       MapReader one(list.items[i], in.path_of(fmt::format("fitted_on[{}]", i)), faults_);
       FittedOn on{.system = one.name("system", true), .domain = one.count("domain", 1, 1, 10000000, true)};
+      if (const auto rate = one.quantity("bandwidth", Kind::link_rate)) on.rate = rate->number;
       for (const SpecNode* item : one.texts(key)) {
         const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), item->text) - names.begin());
         if (place < names.size())
@@ -329,7 +330,7 @@ void load_constants(System& system, SpecStore& library, std::string_view calibra
                                      reader.systems.empty() ? "other machines" : joined(reader.systems), system.name,
                                      name(system.gpu.generation), name(system.library)));
     for (const CalibratedPart& part : reader.parts) {
-      const MeasuredOperations shown = measured_operations_of(part.fitted_on, system.name, system.domain, by_hand && reader.systems.empty());
+      const MeasuredOperations shown = measured_operations_of(part.fitted_on, system, by_hand && reader.systems.empty());
       const auto read_into = [&](std::string& its_name, std::string& its_source, Basis& its_basis, bool measured_here) {
         its_name = reader.name;
         its_source = reader.source;

@@ -60,8 +60,9 @@ Calibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, const st
                             .seconds = [work, fp4, phase = row.question.phase, kernel = row.question.kernel](
                                            const Constants& c) { return price_kernel(work, c.moe, phase, kernel, fp4).seconds(); },
                             .measured = row.measured};
-        samples.add(std::move(sample), {row.system, static_cast<std::size_t>(row.question.kernel), p.placement.ranks, system->domain,
-                                        static_cast<std::size_t>(row.question.kernel)});
+        const auto kernel = static_cast<std::size_t>(row.question.kernel);
+        samples.add(std::move(sample), {.system = row.system, .interval = kernel, .ranks = p.placement.ranks, .domain = system->domain, .place = kernel,
+                                        .rate = system->tier(TierRole::scale_up)->bandwidth.value.value()});
       }
     } catch (const RequestError& error) {
       why = first_line(error.what());

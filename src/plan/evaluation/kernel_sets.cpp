@@ -78,7 +78,7 @@ Calibration KernelSamples::fitted(std::span<const std::string_view> classes) con
     for (std::size_t i = 0; i < samples_.size(); ++i) {
       if (samples_[i].generation != g) continue;
       systems.insert(of_[i].system);
-      add_measured(set.fitted_on, of_[i].system, of_[i].domain, of_[i].place);
+      add_measured(set.fitted_on, of_[i].system, of_[i].domain, of_[i].place, of_[i].rate);
       all.push_back(fit.residuals[i]);
       by_class[of_[i].interval].push_back(fit.residuals[i]);
       set.fewest_ranks = std::min(set.fewest_ranks, of_[i].ranks);

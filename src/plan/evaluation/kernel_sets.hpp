@@ -20,6 +20,7 @@ struct SampleOf {
   std::size_t place = 0;  ///< in measured_names
   double bytes = 0;       ///< of the message; 0: no message of one size
   std::string_view launch{}, library{};
+  double rate = 0;  ///< as in FittedOn
 };
 
 class KernelSamples {

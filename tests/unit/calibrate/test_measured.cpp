@@ -50,7 +50,7 @@ double worst_difference(const Calibration& fit, const std::vector<std::string>& 
     const System machine = load_system(system);
     const Constants& shipped = machine.constants;
     CHECK((set.set == ConstantSet::transport ? shipped.transport_operations : shipped.operations) ==
-          measured_operations_of(set.fitted_on, machine.name, machine.domain));
+          measured_operations_of(set.fitted_on, machine));
     for (const Parameter& p : parameters_of(set.set)) {
       const double fresh = p.value(set.constants), there = p.value(shipped);
       if (!(fresh > 0) && !(there > 0)) continue;

@@ -493,7 +493,7 @@ TEST_CASE("the shipped constants of engines' kernels are what calibrate writes",
   for (const CalibratedSet& set : fit.sets) {
     const System machine = load_system(set.systems.front());
     const Constants& shipped = machine.constants;
-    CHECK(shipped.custom_kernels == measured_operations_of(set.fitted_on, machine.name, machine.domain));
+    CHECK(shipped.custom_kernels == measured_operations_of(set.fitted_on, machine));
     for (const Parameter& p : parameters_of(ConstantSet::custom)) {
       if (p.fitted == FitTreatment::form) continue;
       INFO(set.name << " " << p.key);

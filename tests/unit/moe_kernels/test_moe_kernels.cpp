@@ -208,6 +208,24 @@ TEST_CASE("published low-latency times on H800 are met without a constant of the
   }
 }
 
+TEST_CASE("published low-latency times on H800 lie in their intervals, whose links have another rate than those that were measured") {
+  // deepseek-ai/DeepEP, README, as above; combine in bf16
+  struct Published {
+    int ranks;
+    double dispatch, combine;
+  };
+  const System h800 = load_system("deepseek-v3-h800"), h20 = load_system("hgx-h20");
+  const auto half = [](const MoePrediction& p) { return std::log(p.high / p.seconds); };
+  for (const Published& row : {Published{8, 77, 114}, {16, 118, 195}, {32, 155, 273}, {128, 192, 369}})
+    for (const auto& [phase, us] : {std::pair{MoePhase::dispatch, row.dispatch}, {MoePhase::combine, row.combine}}) {
+      const MoeQuestion q = deepseek(MoeKernel::deepep_low_latency, phase, 128, row.ranks);
+      const MoePrediction p = predict(h800, q);
+      INFO(row.ranks << " ranks: " << 1e6 * p.low << " to " << 1e6 * p.high << " us, published " << us);
+      CHECK((1e6 * p.low <= us && us <= 1e6 * p.high));
+      if (row.ranks == 8) CHECK(half(p) > 2 * half(predict(h20, q)));  // its links are an H100's
+    }
+}
+
 TEST_CASE("one-sided kernels on a rack take what FlashInfer's authors print, also in fp8") {
   // flashinfer-ai/flashinfer pull 3697: 32 GB200, microseconds
   struct Printed {

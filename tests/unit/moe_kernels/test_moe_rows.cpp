@@ -204,7 +204,7 @@ TEST_CASE("the shipped constants are what calibrate writes", "[measurements]") {
   for (const CalibratedSet& set : fit.sets) {
     const System machine = load_system(set.generation == Generation::hopper ? "dgx-h100" : "dgx-b200");
     const Constants& shipped = machine.constants;
-    CHECK(shipped.moe_kernels == measured_operations_of(set.fitted_on, machine.name, machine.domain));
+    CHECK(shipped.moe_kernels == measured_operations_of(set.fitted_on, machine));
     for (const Parameter& p : parameters_of(ConstantSet::moe)) {
       INFO(set.name << " " << p.key);
       CHECK(std::fabs(std::log(p.value(set.constants) / p.value(shipped))) < 0.01);
