@@ -20,7 +20,7 @@ RequestTable<MoeRequest> MoeRequest::fields() {
   using R = MoeRequest;
   using enum Amount;
   constexpr Range or_none{0, any_count.max};
-  return {asks(&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens per rank", true),
+  return {asks(&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens per rank; on the command line also several, as 1:4096:x4", true),
           asks(&R::hidden, "hidden", "--hidden", count, any_count, "H", "Hidden size: numbers per token", true),
           asks(&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks", true),
           asks(&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts per token", true),

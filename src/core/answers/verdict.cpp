@@ -15,12 +15,25 @@ std::string verdict_of(const PredictAnswer& a) {
                      title_of(a, a.system));
 }
 
+namespace {
+/// "7168 (fp8), top 8 of 256 experts, 8 ranks on 1 node, deepep-normal, dgx-h100"
+[[nodiscard]] std::string exchange_text(const MoeAnswer& a) {
+  const MoeQuestion& q = a.made.question;
+  return fmt::format("{} ({}), top {} of {} experts, {} on {}, {}, {}", q.hidden, a.dtype, q.gate.top_k, q.gate.experts,
+                     counted(a.made.placement.ranks, "rank"), counted(a.made.nodes, "node"), a.implementation, a.system);
+}
+}  // namespace
+
 std::string verdict_of(const MoeAnswer& a) {
   const MoePrediction& p = a.made;
-  const MoeQuestion& q = p.question;
-  return fmt::format("{} ({} to {}): {} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", time_text(Time::from_value(p.seconds)),
-             time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high)), a.operation, q.tokens, q.hidden, a.dtype, q.gate.top_k, q.gate.experts,
-             counted(p.placement.ranks, "rank"), counted(p.nodes, "node"), a.implementation, a.system);
+  return fmt::format("{} ({} to {}): {} of {:.0f} tokens x {}", time_text(Time::from_value(p.seconds)), time_text(Time::from_value(p.low)),
+                     time_text(Time::from_value(p.high)), a.operation, p.question.tokens, exchange_text(a));
+}
+
+std::string verdict_of(const std::vector<MoeAnswer>& all) {
+  const MoeAnswer &first = all.front(), &last = all.back();
+  return fmt::format("{} at {} to {} at {:.0f}: {} of tokens x {}", time_text(first.time), counted(static_cast<long long>(first.tokens), "token"),
+                     time_text(last.time), last.tokens, first.operation, exchange_text(first));
 }
 
 /// "16.3 us at 1 KiB to 62.6 ms at 16 GiB: all_reduce (half), 8 ranks on 1 node, dgx-h100".

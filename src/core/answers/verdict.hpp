@@ -6,11 +6,14 @@
 #include <fabricost/answers/sweep.hpp>
 
 #include <string>
+#include <vector>
 
 namespace fabricost::core {
 
 [[nodiscard]] std::string verdict_of(const PredictAnswer& answer);
 [[nodiscard]] std::string verdict_of(const MoeAnswer& answer);
+/// Of one exchange at several numbers of tokens.
+[[nodiscard]] std::string verdict_of(const std::vector<MoeAnswer>& answers);
 [[nodiscard]] std::string verdict_of(const SweepAnswer& answer);
 [[nodiscard]] std::string verdict_of(const CrossoversAnswer& answer);
 

@@ -49,6 +49,9 @@ struct Option {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> earlier_names{
     {{"show", "machine"}, {"systems", "machine"}, {"models", "model"}}};
 
+/// An exchange of experts, which predict alone answers: a list of its --tokens is a table there.
+[[nodiscard]] bool exchanges_experts(const Words& words) { return words.size() > 1 && (words[1].starts_with("moe_") || words[1].starts_with("moe-")); }
+
 /// A range of sizes is --size of sweep, too, as of predict.
 [[nodiscard]] Words sweep_words(Words words) {
   if (has_several(words, {"--size"})) found(words, {"--size"})->replace(0, std::string_view{"--size"}.size(), "--sizes");
@@ -59,6 +62,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> earlier_n
   if (const auto explain = found(words, {"--explain"}); explain != words.end()) {
     words.erase(explain);
     words.front() = "explain";
+  } else if (exchanges_experts(words)) {
+    words.front() = "predict";
   } else if (has_several(words, {"--size"})) {
     words.front() = "sweep";
     return sweep_words(std::move(words));
@@ -109,7 +114,7 @@ Words as_commands(Words words) {
     words.front().insert(0, "--");
     words.insert(words.begin(), "plan");
   }
-  if (command == "predict") return predict_words(std::move(words));
+  if (command == "predict" || (command == "sweep" && exchanges_experts(words))) return predict_words(std::move(words));
   if (command == "sweep") return sweep_words(std::move(words));
   if (command == "plan") return plan_words(std::move(words));
   if (command == "compare") return compare_words(std::move(words));

@@ -3,6 +3,7 @@
 #include "answers/verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
@@ -68,6 +69,34 @@ void moe_table(Page& page, const MoeAnswer& a) {
   for (const std::string& one : a.assumed) page.say("Assumed: {}.", one);
 }
 
+/// The same at several numbers of tokens.
+void moe_rows(Page& page, const std::vector<MoeAnswer>& rows) {
+  page.width = 80;
+  page.title(verdict_of(rows));
+  page.table({">tokens", ">time", ">GB/s counted", ">GB/s sent", "bottleneck", ">nine in ten within"}, rows, [](const MoeAnswer& a) {
+    const MoePrediction& p = a.made;
+    return cells(fmt::format("{:.0f}", p.question.tokens), time_text(a.time), fmt::format("{:.1f}", p.algorithm_bandwidth() / 1e9),
+                 fmt::format("{:.1f}", p.bus_bandwidth() / 1e9), p.terms.empty() ? "" : fmt::format("{} {}", p.bottleneck().tier.view(), p.bottleneck().name.view()),
+                 fmt::format("{} .. {}", seconds_text(p.low), seconds_text(p.high)));
+  });
+  for (const std::string& one : rows.back().assumed) page.say("Assumed: {}.", one);
+}
+
+/// Exchanges of a list or range of --tokens; nothing where it is one number.
+[[nodiscard]] std::vector<MoeAnswer> at_each_count_of_tokens(const Typed& typed) {
+  const auto tokens = typed.texts.find("--tokens");
+  if (tokens == typed.texts.end() || tokens->second.find_first_of(":,") == std::string::npos) return {};
+  Counts counts;
+  from_text(tokens->second, "--tokens", Amount::count, any_count, counts);
+  std::vector<MoeAnswer> out;
+  Typed one = typed;
+  for (const int count : counts.values) {
+    one.texts["--tokens"] = std::to_string(count);
+    out.push_back(spelled_answer(request_of<MoeTyped>(one)));
+  }
+  return out;
+}
+
 /// The same as explain does.
 void moe_story(Page& page, const MoeAnswer& a) { page.add_headed(explain(*a.machine, a.made)); }
 
@@ -83,6 +112,8 @@ void add_operation(CLI::App& app, Runner& runner, const char* name, const char* 
         throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));
       if (!o.typed.given("--system,-s")) throw RequestError("which machine? Add --system NAME; fabricost machine lists the names");
       try {
+        if (moe_text == &moe_table)
+          if (const std::vector<MoeAnswer> rows = at_each_count_of_tokens(o.typed); !rows.empty()) return shown(rows, o.json, terminal, moe_rows);
         return output_of<MoeTyped>(o.typed, o.json, terminal, moe_text, nothing_beside);
       } catch (const Refusal& refusal) {
         throw Refusal(refusal.text());  // it names all that is missing: an exchange has no size, which other operations need

@@ -23,6 +23,17 @@ class Sweep(Contract):
                 self.assertEqual(row[field], one[field])
             self.assertEqual([float(row["low_us"]), float(row["high_us"])], one["interval_us"])
 
+    def test_expert_exchanges_at_several_numbers_of_tokens_are_those_of_predict(self):
+        for operation, kernel, system in (("moe_dispatch", "deepep-low-latency", "dgx-h100"), ("moe_combine", "trtllm", "gb200-nvl72")):
+            shape = ["--system", system, "--ranks", "8", "--hidden", "7168", "--experts", "256", "--top-k", "8", "--implementation", kernel]
+            rows = self.loaded("sweep", operation, *shape, "--tokens", "1:512:x8", "--json")
+            self.assertEqual([row["tokens_per_rank"] for row in rows], [1, 8, 64, 512])
+            for row in rows:
+                one = self.loaded("predict", operation, *shape, "--tokens", str(row["tokens_per_rank"]), "--json")
+                self.assertEqual(row, one)
+            self.assertIn(" tokens ", self.fine("predict", operation, *shape, "--tokens", "1,8"))
+
+
 class SweepCounts(Contract):
     SUPERPOD = ["--system", "superpod-h100"]
 

@@ -62,6 +62,7 @@ TEST_CASE("predict explains, and sweeps where it is given several values") {
   CHECK(rewritten("predict all_reduce --size 1KiB -s a:b") == "predict all_reduce --size 1KiB -s a:b");
   CHECK(rewritten("sweep all_reduce --size 1MiB:4GiB:x2") == "sweep all_reduce --sizes 1MiB:4GiB:x2");
   CHECK(rewritten("sweep all_reduce --size 1KiB -n 1:8:x2") == "sweep all_reduce --size 1KiB -n 1:8:x2");
+  CHECK(rewritten("sweep moe_dispatch --tokens 1:128:x4 -s m") == "predict moe_dispatch --tokens 1:128:x4 -s m");
 }
 
 TEST_CASE("machines are compared on a whole run by project") {
