@@ -124,8 +124,9 @@ std::string verdict_of(const RlAnswer& answer) {
   const bool turns_faster = answer.in_turn && *answer.in_turn < best.iteration;
   return fmt::format("Best: {} s an iteration ({} to {} s), {}{}{}", figure(best.iteration.value()), figure(best.interval.first.value(), 3),
                      figure(best.interval.second.value(), 3),
-                     best.colocated ? "generating and training in turn on all GPUs"
-                                    : fmt::format("{} GPUs train, {} generate", best.train_gpus, best.rollout_gpus),
+                     !best.colocated      ? fmt::format("{} GPUs train, {} generate", best.train_gpus, best.rollout_gpus)
+                     : best.idle_gpus > 0 ? fmt::format("generating and training in turn on {} GPUs", best.gpus - best.idle_gpus)
+                                          : "generating and training in turn on all GPUs",
                      best.idle_gpus > 0 ? fmt::format(", {} idle", best.idle_gpus) : "",
                      turns_faster ? fmt::format("; faster without overlap, in turn on all GPUs: {} s", figure(answer.in_turn->value())) : "");
 }

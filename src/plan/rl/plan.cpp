@@ -1,6 +1,7 @@
 #include <fabricost/plan/rl/plan.hpp>
 
 #include <fabricost/error.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/parameters/interval.hpp>
@@ -8,6 +9,8 @@
 #include <fabricost/plan/serving/plan.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/plan.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -98,7 +101,7 @@ std::optional<RlSearch::Trainer> RlSearch::trainer(int gpus) {
     for (const Recompute more : {Recompute::selective, Recompute::full})  // a named layout is priced without it
       if (!plan.fits && !q_.training.recompute) q.recompute = more, plan = plan_training(system_, q);
     if (plan.layouts.empty() || !plan.fits) {
-      why_ = q.model.name + ": no layout of " + std::to_string(gpus) + " GPUs has the memory to train it";
+      why_ = fmt::format("{}: no layout of {} has the memory to train it", q.model.name, counted(gpus, "GPU"));
       return {};
     }
     Trainer out;
@@ -120,8 +123,8 @@ std::vector<EngineLayout> RlSearch::engines(const ServingQuestion& q) {
   try {
     out = engine_layouts(system_, q);
     if (out.empty())
-      why_ = q.model.name + ": no engine on " + std::to_string(q.gpus) +
-             " GPUs has the memory to serve it; take more <gpus>, or fewer <train_gpus>";
+      why_ = fmt::format("{}: no engine on {} has the memory to serve it; take more <gpus>, or fewer <train_gpus>", q.model.name,
+                         counted(q.gpus, "GPU"));
   } catch (const RequestError& error) {
     why_ = error.what();
   }
