@@ -64,13 +64,13 @@ inline void add_measured(std::vector<FittedOn>& all, std::string_view system, in
 /// `systems`
 [[nodiscard]] inline MeasuredOperations measured_operations_of(std::span<const FittedOn> all, const System& system, bool named = false) {
   if (all.empty()) return {};
-  constexpr double same = 0.01;
   const Tier* const tier = system.tier(TierRole::scale_up);
-  const double rate = tier != nullptr ? tier->bandwidth.value.value() : 0;
+  const auto whole = [](double rate) { return std::round(rate / units::GB_per_s(1).value()); };
+  const double rate = tier != nullptr ? whole(tier->bandwidth.value.value()) : 0;
   MeasuredOperations out{0, 0, 0};
   for (const FittedOn& one : all) {
     out.anywhere |= one.measured;
-    if (one.domain == system.domain && (one.rate == 0 || std::fabs(rate / one.rate - 1) < same)) out.alike |= one.measured;
+    if (one.domain == system.domain && (one.rate == 0 || whole(one.rate) == rate)) out.alike |= one.measured;
     if (one.system == system.name || (named && all.size() == 1)) out.here |= one.measured;
   }
   return out;
