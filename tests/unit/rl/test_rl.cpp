@@ -276,19 +276,27 @@ TEST_CASE("Nodes that no engine takes train, where that makes an iteration short
 }
 
 TEST_CASE("With overlap the iteration in turn on all GPUs is said, which may be shorter") {
-  RlRequest r = small();
-  r.overlap = RlOverlap::one_step;
-  const RlAnswer a = answer(r);
-  r.overlap = RlOverlap::none;
-  const RlAnswer without = answer(r);
-  r.colocated = true;
-  REQUIRE(a.in_turn);
-  CHECK(*a.in_turn == answer(r).layouts.front().iteration);
-  CHECK(!without.in_turn);
-  r.colocated = {};
-  r.overlap = RlOverlap::continuous;
-  r.train_gpus = 8;
-  CHECK(!answer(r).in_turn);
+  std::mt19937_64 random(3);
+  const auto one_of = [&](const auto& values) { return *(std::begin(values) + random() % std::size(values)); };
+  int shorter = 0;
+  for (int i = 0; i < 8; ++i) {
+    RlRequest r = small();
+    r.model.name = one_of(std::array{"qwen3-30b-a3b", "llama3-8b"});
+    r.gpus = one_of(std::array{8, 16, 24});
+    r.prompts = one_of(std::array{16, 128});
+    r.overlap = one_of(std::array{RlOverlap::one_step, RlOverlap::continuous});
+    const RlAnswer a = answer(r);
+    REQUIRE(a.in_turn);
+    shorter += *a.in_turn < a.layouts.front().iteration;
+    RlRequest divided = r;
+    divided.train_gpus = *r.gpus / 2;
+    CHECK(!answer(divided).in_turn);
+    r.overlap = RlOverlap::none;
+    CHECK(!answer(r).in_turn);
+    r.colocated = true;
+    CHECK(*a.in_turn == answer(r).layouts.front().iteration);
+  }
+  CHECK(shorter > 0);
 }
 
 TEST_CASE("No engine that is named generates faster than the one that is found, whatever is asked") {
