@@ -200,7 +200,7 @@ TEST_CASE("a model beside the language model, and a model type without rules, ar
     CHECK(parameters_of(sees) == parameters_of(plain));
   }
   const Model strange = of(folder, but(llama, R"("model_type": "llama")", R"("model_type": "foo_moe")"));
-  CHECK(strange.unread == "the model type foo_moe");
+  CHECK(support::contains(strange.unread, "foo_moe is unknown"));
   CHECK(parameters_of(strange) == parameters_of(of(folder, llama)));
 }
 

@@ -319,7 +319,9 @@ const std::set<std::string_view> no_shapes{"chunk_size",
 /// Names a model type without rules of its own, models beside the language model, and keys with a value that look like a size of the shape
 /// and that no rule read: the model may have another shape.
 void name_unread(const Config& in, const Config& whole, Model& m) {
-  if (!is_known(in.type)) m.unread = in.type.empty() ? "its model type, which is missing" : "the model type " + clipped(in.type);
+  if (!is_known(in.type))
+    m.unread = fmt::format("the model type ({}: sizes are taken by the names of their keys)",
+                           in.type.empty() ? "missing" : fmt::format("{} is unknown", clipped(in.type)));
   for (const auto& [key, mark, value] : whole.tree.entries)
     if (&value != &in.tree && is_other_model(key, value)) m.unread += (m.unread.empty() ? "" : ", ") + clipped(key);
   for (const auto& [key, mark, value] : in.tree.entries) {
