@@ -50,7 +50,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> earlier_n
     {{"show", "machine"}, {"systems", "machine"}, {"models", "model"}}};
 
 /// An exchange of experts, which predict alone answers: a list of its --tokens is a table there.
-[[nodiscard]] bool exchanges_experts(const Words& words) { return words.size() > 1 && (words[1].starts_with("moe_") || words[1].starts_with("moe-")); }
+[[nodiscard]] bool exchanges_experts(const Words& words) {
+  return words.size() > 1 && (words[1].starts_with("moe_") || words[1].starts_with("moe-"));
+}
 
 /// A range of sizes is --size of sweep, too, as of predict.
 [[nodiscard]] Words sweep_words(Words words) {

@@ -76,7 +76,8 @@ void moe_rows(Page& page, const std::vector<MoeAnswer>& rows) {
   page.table({">tokens", ">time", ">GB/s counted", ">GB/s sent", "bottleneck", ">nine in ten within"}, rows, [](const MoeAnswer& a) {
     const MoePrediction& p = a.made;
     return cells(fmt::format("{:.0f}", p.question.tokens), time_text(a.time), fmt::format("{:.1f}", p.algorithm_bandwidth() / 1e9),
-                 fmt::format("{:.1f}", p.bus_bandwidth() / 1e9), p.terms.empty() ? "" : fmt::format("{} {}", p.bottleneck().tier.view(), p.bottleneck().name.view()),
+                 fmt::format("{:.1f}", p.bus_bandwidth() / 1e9),
+                 p.terms.empty() ? "" : fmt::format("{} {}", p.bottleneck().tier.view(), p.bottleneck().name.view()),
                  fmt::format("{} .. {}", seconds_text(p.low), seconds_text(p.high)));
   });
   for (const std::string& one : rows.back().assumed) page.say("Assumed: {}.", one);
@@ -113,7 +114,8 @@ void add_operation(CLI::App& app, Runner& runner, const char* name, const char* 
       if (!o.typed.given("--system,-s")) throw RequestError("which machine? Add --system NAME; fabricost machine lists the names");
       try {
         if (moe_text == &moe_table)
-          if (const std::vector<MoeAnswer> rows = at_each_count_of_tokens(o.typed); !rows.empty()) return shown(rows, o.json, terminal, moe_rows);
+          if (const std::vector<MoeAnswer> rows = at_each_count_of_tokens(o.typed); !rows.empty())
+            return shown(rows, o.json, terminal, moe_rows);
         return output_of<MoeTyped>(o.typed, o.json, terminal, moe_text, nothing_beside);
       } catch (const Refusal& refusal) {
         throw Refusal(refusal.text());  // it names all that is missing: an exchange has no size, which other operations need

@@ -76,8 +76,7 @@ AnswerTable<GoodputOfFleet> GoodputOfFleet::fields() {
   using A = GoodputOfFleet;
   return {gives(&A::fleet, "fleet", "fleet", "Whose."),
           gives(&A::title, "", "", "In words."),
-          gives(&A::failures_per_1000_node_days, "per_1000_node_days", "failures_per_1000_node_days",
-                "Of one node of this job."),
+          gives(&A::failures_per_1000_node_days, "per_1000_node_days", "failures_per_1000_node_days", "Of one node of this job."),
           gives(&A::published_per_1000_node_days, "published_per_1000_node_days", "published_per_1000_node_days",
                 "As published, of nodes of its own size; nodes of another size fail by their GPUs."),
           gives(&A::goodput, "goodput", "goodput", "Share of the time that counts: what asking for that fleet gives."),

@@ -109,8 +109,9 @@ AnswerTable<RlAnswer> RlAnswer::fields() {
   using A = RlAnswer;
   return {gives(&A::layouts, "layouts", "", "Divisions of the GPUs, shortest iteration first."),
           gives(&A::in_turn, "in_turn_s", "in_turn_seconds",
-                "Of a question with overlap: the fastest iteration without it, generating and training in turn on all GPUs, s; none: it does not fit, or "
-                "the division was given.", 1, true),
+                "Where overlap was asked for: the fastest iteration without it, in turn on all GPUs, s; None: it does not fit, or the "
+                "division was given.",
+                1, true),
           gives(&A::evaluated, "evaluated", "evaluated", "Engines whose generation was priced."),
           field::give_search_time<A>,
           gives(&A::model, "model", "", "Name of the model."),

@@ -80,7 +80,8 @@ void goodput_text(Page& page, const GoodputAnswer& a) {
   const bool other_nodes = std::any_of(a.by_fleet.begin(), a.by_fleet.end(), [](const GoodputOfFleet& f) {
     return f.failures_per_1000_node_days != f.published_per_1000_node_days;
   });
-  page.table({"fleet", ">per 1000 node-days", other_nodes ? ">of its own nodes" : "", ">counts", waits ? ">spares to wait 0.1 %" : "", waits ? ">counts with them" : "", ""},
+  page.table({"fleet", ">per 1000 node-days", other_nodes ? ">of its own nodes" : "", ">counts", waits ? ">spares to wait 0.1 %" : "",
+              waits ? ">counts with them" : "", ""},
              a.by_fleet, [&](const GoodputOfFleet& f) {
                return cells(f.fleet, fmt::format("{:.2f}", f.failures_per_1000_node_days),
                             other_nodes ? fmt::format("{:.2f}", f.published_per_1000_node_days) : "", share_text(f.goodput),

@@ -39,7 +39,8 @@ void text_of(Page& page, const RlAnswer& answer) {
                             fmt::format("{:.0f}", 100 * p.rollout_idle), idles ? std::to_string(p.idle_gpus) : "",
                             training.empty() ? "1 GPU" : training,
                             fmt::format("{} x {}{}, batch {:.0f}", p.engines, engine.empty() ? "1 GPU" : engine,
-                                        engine.find(' ') == std::string::npos ? "" : fmt::format(" ({} GPUs)", p.rollout_gpus / p.engines), p.running));
+                                        engine.find(' ') == std::string::npos ? "" : fmt::format(" ({} GPUs)", p.rollout_gpus / p.engines),
+                                        p.running));
              });
   page.line("{} generations tried; an update trains {} packed sequences of {} tokens", answer.evaluated, answer.global_batch,
             answer.sequence);

@@ -61,7 +61,11 @@ Calibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, const st
                                            const Constants& c) { return price_kernel(work, c.moe, phase, kernel, fp4).seconds(); },
                             .measured = row.measured};
         const auto kernel = static_cast<std::size_t>(row.question.kernel);
-        samples.add(std::move(sample), {.system = row.system, .interval = kernel, .ranks = p.placement.ranks, .domain = system->domain, .place = kernel,
+        samples.add(std::move(sample), {.system = row.system,
+                                        .interval = kernel,
+                                        .ranks = p.placement.ranks,
+                                        .domain = system->domain,
+                                        .place = kernel,
                                         .rate = system->tier(TierRole::scale_up)->bandwidth.value.value()});
       }
     } catch (const RequestError& error) {

@@ -78,7 +78,8 @@ RlPlan RlSearch::run() {
     for (const std::vector<int> all = splits(); const int gpus : all) apart(gpus, all);
   if (plan_.ways.empty()) plan_.why = why_.empty() ? "no split of " + std::to_string(q_.gpus) + " GPUs holds both" : why_;
   std::stable_sort(plan_.ways.begin(), plan_.ways.end(), [](const PricedRl& a, const PricedRl& b) {
-    return std::tuple{a.time.seconds, -a.idle_gpus, a.train_gpus, a.offloads} < std::tuple{b.time.seconds, -b.idle_gpus, b.train_gpus, b.offloads};
+    return std::tuple{a.time.seconds, -a.idle_gpus, a.train_gpus, a.offloads} <
+           std::tuple{b.time.seconds, -b.idle_gpus, b.train_gpus, b.offloads};
   });
   if (static_cast<int>(plan_.ways.size()) > q_.top) plan_.ways.resize(static_cast<std::size_t>(q_.top));
   return std::move(plan_);
@@ -149,7 +150,8 @@ void RlSearch::generate(PricedRl& way, RolloutTime& best, double taken) {
     }
     ++plan_.evaluated;
     const RolloutTime t = rollout_time(engine, q.stack, q_.load, q_.lengths, count, running, q_.overlap != RlOverlap::continuous);
-    if (best.seconds > 0 && std::pair{t.seconds, count * layout.gpus()} >= std::pair{best.seconds, way.engines * way.engine.gpus()}) continue;
+    if (best.seconds > 0 && std::pair{t.seconds, count * layout.gpus()} >= std::pair{best.seconds, way.engines * way.engine.gpus()})
+      continue;
     best = t;
     way.engine = layout;
     way.engines = count;

@@ -378,7 +378,8 @@ void refuse_contradictions(const Config& in, const Model& m) {
     fault({"head_dim"}, fmt::format("is missing, and the {} of {} do not divide a width of {}", m.heads, heads, m.hidden), "add it");
   if (m.experts > 0 && (m.top_k < 1 || m.top_k > m.experts))
     fault(top_k_keys, fmt::format("{} of {} experts", m.top_k, m.experts), "write at most as many as there are");
-  if (m.first_dense > m.layers) fault(first_dense_keys, fmt::format("{} of {} layers", m.first_dense, m.layers), "write at most as many as there are");
+  if (m.first_dense > m.layers)
+    fault(first_dense_keys, fmt::format("{} of {} layers", m.first_dense, m.layers), "write at most as many as there are");
   if (m.expert_groups > 0 && m.experts % m.expert_groups != 0)
     fault(group_keys, fmt::format("{} groups do not divide {} experts", m.expert_groups, m.experts), "write a divisor of them");
   else if (m.expert_groups > 0 && (m.group_limit < 1 || m.group_limit > m.expert_groups))
@@ -400,7 +401,8 @@ std::string name_from(const Config& in, std::string given) {
 bool is_model_config(const SpecNode& tree) {
   if (tree.kind != SpecNode::Kind::map || tree.find("layers") != nullptr) return false;
   const SpecNode& part = language_part(tree);
-  return tree.find("model_type") != nullptr || tree.find("_class_name") != nullptr || tree.find("architectures") != nullptr || part.find("num_hidden_layers") != nullptr;
+  const auto has = [&](std::string_view key) { return tree.find(key) != nullptr; };
+  return has("model_type") || has("_class_name") || has("architectures") || part.find("num_hidden_layers") != nullptr;
 }
 
 Model read_model_config(const SpecNode& tree, const std::string& name, Faults& faults) {
