@@ -111,4 +111,15 @@ KeptActivations kept_activations(const LayerActivations& a, const StageContent& 
   return {share * stage.layers * stored + (1 - share) * all, std::max(0.0, layer + (stage.mixing_layers > 0 ? a.scores : 0) - stored)};
 }
 
+double min_activations(const Model& model, const Layout& layout, const MemoryStack& stack) {
+  const LayerActivations a = layer_activations(model, layout, stack);
+  const double mixing = a.block / 2 + a.attention + a.scores, dense = a.block / 2 + a.dense, experts = a.block / 2 + a.experts;
+  double feed = std::numeric_limits<double>::infinity();
+  if (model.dense_layers() > 0) feed = dense;
+  if (model.expert_layers() > 0) feed = std::min(feed, experts);
+  const double layer = has_single_blocks(model) ? std::min(mixing, feed) : mixing + feed;
+  const double logits = stack.logit * model.vocab * model.head_share / (stack.logits_sharded ? layout.tp : 1);
+  return layout.tokens() * std::max(layer, logits) * (1 + stack.fragmentation);
+}
+
 }  // namespace fabricost::plan

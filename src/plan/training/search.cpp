@@ -72,12 +72,13 @@ std::vector<LayerGroup> TrainingSearch::layer_groups() {
   std::vector<LayerGroup> out;
   const int max_tp = q_.max_tp > 0 ? q_.max_tp : std::max(1, domain_);
   const bool smaller = part_ == Part::smaller;
+  const std::vector<int> microbatches = either(q_.microbatch, divisors(q_.global_batch, q_.global_batch));
   for (const int tp : either(q_.tp, smaller ? up_to(std::min(q_.gpus, max_tp)) : divisors(q_.gpus, max_tp))) {
     if (q_.model.heads % tp != 0 || (!smaller && q_.gpus % tp != 0) || tp > q_.gpus) continue;
     for (const int cp : either(q_.cp, context_sizes(q_, q_.gpus / tp, smaller)))
       for (const int ep : either(q_.ep, q_.model.mixture() ? divisors(q_.model.experts, q_.gpus) : std::vector<int>{1}))
         for (const int expert_tp : either(q_.expert_tp, expert_widths(q_, ep, tp)))
-          for (const int microbatch : either(q_.microbatch, divisors(q_.global_batch, 16))) {
+          for (const int microbatch : microbatches) {
             Layout l;
             l.tp = tp;
             l.cp = cp;
@@ -86,6 +87,7 @@ std::vector<LayerGroup> TrainingSearch::layer_groups() {
             l.microbatch = microbatch;
             q_.set_common(l);
             l.sequence_parallel = q_.sequence_parallel.value_or(tp > 1 && q_.sequence % (tp * cp) == 0);
+            if (microbatch > microbatches.front() && q_.prune && min_activations(q_.model, l, q_.stack.memory) > capacity_) break;
             long long count = smaller ? 1 : 0;  // of those beside the job given only the priced ones are counted
             if (!smaller) for_each_pipeline(l, [&](const Layout& at, const Pipeline&) { count += layouts_of(at); });
             for (const ContextParallel context : contexts(q_, l))
@@ -111,7 +113,7 @@ void TrainingSearch::add_group(std::vector<LayerGroup>& out, const Layout& l, lo
   }
   const double all = all_layers(q_.model, group.fastest).sum();
   group.bound = factor(q_.gpus) * all * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
-  out.push_back(group);
+  if (part_ == Part::given || !q_.prune || group.bound <= limit()) out.push_back(std::move(group));
 }
 
 TrainingSearch::Hope TrainingSearch::hope_of(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const {
@@ -121,11 +123,13 @@ TrainingSearch::Hope TrainingSearch::hope_of(const Layout& l, const Pipeline& pi
   for (const StageContent& at : pipeline.longest)
     if (const LayerTime t = stage_time(q_.model, layers, at); t.sum() > fullest.sum()) fullest = t;
   const double slower = factor(l.gpus()), within = most * l.global_batch * (1 + 1e-9);  // beyond rounding
-  const double works = slower * l.microbatches() * fullest.sum();
+  const double ends = end_time(q_.model, layers), works = slower * l.microbatches() * (fullest.sum() + (l.pp == 1 ? ends : 0));
   if (works > within) return Hope::none_with_fewer;
-  const StageTimes times{.forward = fullest.forward, .backward = fullest.backward, .weight = fullest.weight};
+  StageTimes times{.forward = fullest.forward, .backward = fullest.backward, .weight = fullest.weight};
   // these grow with every part of a stage's time; a schedule with W apart may wait less when W is longer
   const bool grows = takes_chunks(l.schedule) || l.schedule == PipelineSchedule::one_f_one_b;
+  for (const StageContent& at : pipeline.long_stages)
+    if (at.head && l.pp > 1 && grows) times.last_extra = std::max(0.0, stage_time(q_.model, layers, at).sum() + ends - fullest.sum());
   const double waits = l.pp > 1 && grows ? bubble_of(l.schedule, l.pp, l.vp, l.microbatches(), times).seconds : 0;
   if (works + slower * waits <= within) return Hope::yes;
   return q_.batch_within > 0 ? Hope::none : Hope::none_with_fewer;  // of one batch the share of a bubble in a sequence stays as it is

@@ -9,8 +9,8 @@
 ///
 /// so once a group's bound is above the best K found, none of its layouts can be among them: the search is
 /// exact (tests compare it with pricing everything). Groups are visited in the order of their bounds. Within a group a
-/// pipeline takes at least its fullest stage's layers and the bubble of its schedule, which leaves out most chunks that
-/// divide the layers badly.
+/// pipeline takes at least its fullest stage's layers and the bubble of its schedule with the output matrix on the last stage, which leaves
+/// out most chunks that divide the layers badly. Microbatches grow until one layer's activations, or the logits, no longer fit.
 ///
 /// Then layouts of fewer GPUs, and of batches near the one given where they are allowed, as far as they are faster than the fastest of all
 /// GPUs and the batch given: tensor, context and expert ranks and stages are any that the model allows, replicas any that divide a batch.

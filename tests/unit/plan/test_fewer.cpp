@@ -291,3 +291,35 @@ TEST_CASE("a projected run never takes longer on more GPUs, pays for idle ones a
     before = run.time.value();
   }
 }
+
+TEST_CASE("no microbatch that is named beats the search by more than a plainer layout may take longer: random jobs") {
+  long long compared = 0, above_16 = 0;
+  for (long long i = first_question(); i < first_question() + questions() / 4; ++i) {
+    support::Random random{support::seed + 104729ULL * static_cast<std::uint64_t>(i)};
+    const System system = load_system(random.of(std::vector<std::string>{"dgx-h100", "dgx-a100", "dgx-b200", "l40s-pcie", "gb200-nvl72"}));
+    const int gpus = 1 << random.below(system.domain > 8 ? 7 : 4), sequence = 64 << random.below(6);
+    const int batch = random.one_in(2) ? gpus << random.below(10) : gpus * (1 + random.below(300));
+    TrainingQuestion q = asked(random.of(std::vector<const char*>{"bert-base", "bert-large", "qwen3-0.6b", "gemma-3-1b", "deepseek-v2-lite"}),
+                               gpus, batch, sequence);
+    q.stack = load_stack(random.of(std::vector<const char*>{"nemo", "torchtitan", "megatron-core"}));
+    INFO(system.name << " " << q.model.name << " " << gpus << " GPUs, batch " << batch << " of " << sequence << " tokens, stack "
+                     << q.stack.name << ", question " << i);
+    const TrainingPlan plan = plan_training(system, q);
+    if (!plan.fits || plan.layouts.empty()) continue;
+    above_16 += plan.layouts.front().layout.microbatch > 16;
+    for (const int microbatch : divisors(batch, batch)) {
+      q.microbatch = microbatch;
+      try {
+        const TrainingPlan named = plan_training(system, q);
+        if (!named.fits || named.layouts.empty()) continue;
+        CAPTURE(microbatch);
+        ++compared;
+        CHECK(plan.fastest->time.seconds <= named.fastest->time.seconds * (1 + 1e-9));
+        CHECK(plan.layouts.front().time.seconds <= named.fastest->time.seconds * (1 + plainer_within));
+      } catch (const RequestError&) {  // so many sequences divide nothing
+      }
+    }
+  }
+  CHECK(compared > questions());
+  CHECK(above_16 > 0);
+}

@@ -89,7 +89,7 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
             std::map<std::tuple<int, bool, int, int, std::size_t>, double> fastest;  // by idle GPUs, interleaved, microbatch, zero, again
             for (int vp = 1; vp * pp <= q.model.layers + 2; ++vp) {
               if (pp == 1 && vp > 1) continue;
-              for (int microbatch = 1; microbatch <= 16; ++microbatch)
+              for (int microbatch = 1; microbatch <= q.global_batch; ++microbatch)
                 for (int zero = 0; zero <= 3; ++zero)
                   for (std::size_t which = 0; which < agains.size(); ++which) {
                     const Again& again = agains[which];

@@ -83,4 +83,8 @@ struct KeptActivations {
 [[nodiscard]] KeptActivations kept_activations(const LayerActivations& a, const StageContent& stage, const Model& model,
                                                const Layout& layout, const MemoryStack& stack);
 
+/// Bytes that every layout with these ranks and this microbatch needs on some GPU, whatever its stages and recomputation: the backward of a
+/// layer has all of its activations, and that of the output matrix the logits.
+[[nodiscard]] double min_activations(const Model& model, const Layout& layout, const MemoryStack& stack);
+
 }  // namespace fabricost::plan
