@@ -324,7 +324,8 @@ AnswerTable<PlanAnswer> PlanAnswer::fields() {
       gives(&A::fits, "fits", "fits", "Whether the layouts fit; False only where one layout was named: they are priced as named then."),
       names_fields(gives(
           &A::advice, "advice", "advice",
-          "Of a layout that does not fit what it lacks and what would fit; of one that mostly waits what waits less; or empty.", 1, true)),
+          "Of a layout that does not fit what it lacks and what would fit; of one that mostly waits what waits less; activations in host "
+          "memory where they would be faster; or empty.", 1, true)),
       gives(&A::beside_products, "beside_products", "beside_products",
             "Of its time alone, what a collective takes beside matrix products on the same GPUs; the stack's fitted overlap contains it."),
       field::give_kernels<A>,
@@ -590,7 +591,11 @@ std::optional<PlannedLayout> best_of_job(const PlanAnswer& of) {
 
 PlanAnswer answer(const PlanRequest& request) {
   PlanAnswer out = searched(request);
-  if (out.fits) out.advice = mostly_waits(out.found->system, out.found->question, out.found->plan.layouts.front());
+  if (!out.fits || out.found->question.model.recommends()) return out;
+  const FoundPlan& found = *out.found;
+  for (const auto& advice : {mostly_waits, with_activations_on_host})
+    if (const std::string text = advice(found.system, found.question, found.plan.layouts.front()); !text.empty())
+      out.advice += (out.advice.empty() ? "" : ". ") + text;
   return out;
 }
 

@@ -83,10 +83,53 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
                                    stated_host_room(system), runs);
 }
 
+/// The fastest layout of a request with one of its numbers changed.
+struct Changed {
+  TrainingQuestion question;
+  PricedLayout best;
+  [[nodiscard]] double tokens() const { return double(best.layout.global_batch) * question.sequence / best.time.seconds; }
+  [[nodiscard]] double tokens_per_gpu() const { return tokens() / question.gpus; }
+  [[nodiscard]] std::string layout() const {
+    const Layout& l = best.layout;
+    return fmt::format("tp {} pp {} cp {} dp {}", l.tp, l.pp, l.cp, l.dp);
+  }
+};
+
+/// None where the request cannot be met.
+[[nodiscard]] std::optional<Changed> fastest(TrainingQuestion q, const System& system) {
+  q.top = 1;
+  try {
+    const TrainingPlan plan = plan_training(system, q);
+    if (plan.fits && !plan.layouts.empty()) return Changed{q, plan.layouts.front()};
+  } catch (const RequestError&) {  // no layout divides these numbers
+  }
+  return std::nullopt;
+}
+
+/// Formats of the frozen weights beside adapters that fit where no layout does; empty where none does.
+[[nodiscard]] std::string narrower_weights_text(const TrainingQuestion& q, const System& system) {
+  if (!q.adapters.on() || q.adapters.in_4_bit || q.precision == Precision::fp8 || q.precision == Precision::fp4) return {};
+  std::vector<std::string> ways;
+  const auto take = [&](const char* option, const TrainingQuestion& other) {
+    if (const auto found = fastest(other, system))
+      ways.push_back(fmt::format("{} ({} a step, {:.1f} GiB)", option, short_time_text(found->best.time.seconds),
+                                 found->best.memory.total() / gibibyte));
+  };
+  TrainingQuestion other = q;
+  other.adapters.in_4_bit = true;
+  take("<load_in_4bit>", other);
+  other.adapters.in_4_bit = false;
+  other.precision = Precision::fp8;
+  if (system.gpu.fp8.value.value() > 0) take("<precision=fp8>", other);
+  return joined(ways, " or ");
+}
+
 /// The advice in words, after `subject`. Where no layout fits without host memory, what 16-bit moments and gradients would do is said, too:
 /// they change what is trained, so that no search takes them by itself.
 [[nodiscard]] std::string advice_text(const TrainingQuestion& q, const System& system, const Layout& layout, const char* subject) {
   const MemoryAdvice advice = advice_for(q, system, layout);
+  if (const std::string narrower = advice.found ? "" : narrower_weights_text(q, system); !narrower.empty())
+    return fmt::format("no other layout on {} fits; {} fits with {}", counted(q.gpus, "GPU"), subject, narrower);
   std::string text = advice.found ? fmt::format("{} {}", subject, advice.sentence) : advice.sentence;
   const bool on_gpu = advice.layout.offload_optimizer == layout.offload_optimizer && advice.layout.offload_layers == layout.offload_layers;
   constexpr double wide = 8, narrow = 4, gradient = 2;  // bytes a parameter: two moments; a gradient in 16 bit
@@ -139,29 +182,6 @@ std::string does_not_fit(const System& system, const TrainingQuestion& q, const 
 
 namespace {
 
-/// The fastest layout of a request with one of its numbers changed.
-struct Changed {
-  TrainingQuestion question;
-  PricedLayout best;
-  [[nodiscard]] double tokens() const { return double(best.layout.global_batch) * question.sequence / best.time.seconds; }
-  [[nodiscard]] double tokens_per_gpu() const { return tokens() / question.gpus; }
-  [[nodiscard]] std::string layout() const {
-    const Layout& l = best.layout;
-    return fmt::format("tp {} pp {} cp {} dp {}", l.tp, l.pp, l.cp, l.dp);
-  }
-};
-
-/// None where the request cannot be met.
-[[nodiscard]] std::optional<Changed> fastest(TrainingQuestion q, const System& system) {
-  q.top = 1;
-  try {
-    const TrainingPlan plan = plan_training(system, q);
-    if (plan.fits && !plan.layouts.empty()) return Changed{q, plan.layouts.front()};
-  } catch (const RequestError&) {  // no layout divides these numbers
-  }
-  return std::nullopt;
-}
-
 /// Batches near the requested one: those that divide the GPUs, so that replicas may take the place of stages, and multiples of it.
 [[nodiscard]] std::set<int> other_batches(const TrainingQuestion& q) {
   std::set<int> out{2 * q.global_batch, 4 * q.global_batch};
@@ -200,6 +220,26 @@ std::string mostly_waits(const System& system, const TrainingQuestion& q, const 
       "and GPU: {}",
       100 * t.bubble / t.seconds, best.layout.pp, best.layout.microbatches(), now.tokens_per_gpu(),
       ways.empty() ? "more sequences a step, or fewer GPUs, would wait less" : joined(ways, "; "));
+}
+
+std::string with_activations_on_host(const System& system, const TrainingQuestion& q, const PricedLayout& best) {
+  const bool saves = best.layout.recompute != Recompute::none || best.layout.offload_optimizer > 0;
+  const bool runs = q.stack.runs.divides_any && !q.stack.offloads_inputs && !q.cuda_graphs && q.pp.value_or(1) == 1;
+  const bool open = !q.recompute && !q.recompute_layers && !q.offload_layers && !names_one_layout(q);
+  if (!saves || !runs || !open || !(stated_host_room(system) > 0)) return {};
+  constexpr int parts = 8;  // of the layers
+  TrainingQuestion other = q;
+  std::optional<Changed> fastest_so;
+  for (int part = 1; part <= parts; ++part) {
+    other.offload_layers = std::clamp(q.model.layers * part / parts, 1, std::max(1, q.model.layers - 1));
+    const auto found = fastest(other, system);
+    if (found && found->tokens() > (fastest_so ? fastest_so->tokens() : (1 + plainer_within) * Changed{q, best}.tokens()))
+      fastest_so = found;
+  }
+  if (!fastest_so) return {};
+  return fmt::format("Not searched are activations in host memory, with which no published step is known to have run: with "
+                     "<cpu_offloading_num_layers={}> a step takes {:.4g} s",
+                     fastest_so->best.layout.offload_layers, fastest_so->best.time.seconds);
 }
 
 std::string nothing_found(const System& system, const ServingQuestion& q, const ServingPlan& plan) {

@@ -156,8 +156,8 @@ MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout,
   if (advice.found)
     advice.sentence = "fits with " + what + ": " + needs + instead;
   else
-    advice.sentence = "no change on " + std::to_string(layout.gpus()) + " GPUs makes it fit" +
-                      (what.empty() ? ", as this layout needs least" : "; the least, with " + what + ", is " + needs + instead) +
+    advice.sentence = "no other layout on " + std::to_string(layout.gpus()) + " GPUs fits" +
+                      (what.empty() ? ", as this one needs least" : "; the least, with " + what + ", is " + needs + instead) +
                       ": take more GPUs, memory alone needs about " +
                       std::to_string(static_cast<long long>(std::ceil(layout.gpus() * advice.use.total() / (capacity * (1 - margin))))) +
                       (what.empty() ? room : "");

@@ -4,6 +4,7 @@
 #include "catch.hpp"
 #include "support/slow_build.hpp"
 
+#include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/economics/compare.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -331,4 +332,41 @@ TEST_CASE("groups of a job share the memory of nodes that stage their messages, 
         CHECK(with.seconds(Collective::all_reduce, {local, nodes}, bytes) >= without.seconds(Collective::all_reduce, {local, nodes}, bytes));
         CHECK(with.send(true, bytes) >= without.send(true, bytes));
       }
+}
+
+TEST_CASE("Where frozen weights do not fit, the formats that fit are named, and each does") {
+  PlanRequest r;
+  r.model = {"llama3-405b"};
+  r.system = {"dgx-h100"};
+  r.gpus = 8;
+  r.global_batch = 8;
+  r.lora_rank = 16;
+  CHECK_THROWS_WITH(answer(r), Catch::Contains("load_in_4bit (14.43 s") && Catch::Contains("precision = fp8") && !Catch::Contains("more GPUs"));
+  PlanRequest narrow = r;
+  narrow.load_in_4bit = true;
+  CHECK(answer(narrow).fits);
+  narrow = r;
+  narrow.precision = Precision::fp8;
+  CHECK(answer(narrow).fits);
+  r.gpus = 2;
+  CHECK_THROWS_WITH(answer(r), Catch::Contains("take more GPUs"));
+}
+
+TEST_CASE("Activations in host memory are proposed where a step with them is shorter than the search's") {
+  PlanRequest r;
+  r.model = {"llama3-8b"};
+  r.system = {"dgx-h100"};
+  r.gpus = 8;
+  r.global_batch = 8;
+  r.sequence = 131072;
+  r.top = 1;
+  const PlanAnswer without = answer(r);
+  CHECK_THAT(without.advice, Catch::Contains("<cpu_offloading_num_layers=31>"));
+  r.cpu_offloading_num_layers = 31;
+  const PlanAnswer with = answer(r);
+  CHECK(with.layouts.front().step < without.layouts.front().step);
+  CHECK(with.advice.empty());
+  r.cpu_offloading_num_layers.reset();
+  r.sequence = 4096;
+  CHECK(answer(r).advice.empty());
 }

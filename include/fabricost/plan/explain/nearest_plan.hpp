@@ -22,6 +22,10 @@ namespace fabricost::plan {
 /// one, another batch, fewer GPUs; each is a search. Empty where it computes more than it waits.
 [[nodiscard]] std::string mostly_waits(const System& system, const TrainingQuestion& question, const PricedLayout& best);
 
+/// Training: the step with activations of an eighth of the layers or more in host memory, where a searched layout saves memory otherwise and
+/// takes longer by more than a plainer one may; else empty. A search keeps no activations there by itself.
+[[nodiscard]] std::string with_activations_on_host(const System& system, const TrainingQuestion& question, const PricedLayout& best);
+
 /// Serving: the limits that are missed and the smallest violation; or the memory the nearest layout lacks,
 /// and which narrower weights (fp8, fp4) or larger number of GPUs (2, 4, 8, ... times as many, to 4,096)
 /// would fit: separate searches without limits on time.
