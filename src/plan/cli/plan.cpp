@@ -63,6 +63,41 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   return out + of(layers.back()) + std::string(static_cast<std::size_t>(model.predict_layers), 'm') + "L";
 }
 
+/// How TorchTitan divides layers into the chunks of a layout: by flags, or by a list of the modules of each chunk that its configuration holds.
+struct TitanStages {
+  std::string flags, by_hand;  ///< one of them; neither without stages
+};
+
+/// torchtitan/distributed/pipeline_parallel.py: n = ceil((layers + first_stage_less_layers + last_stage_less_layers) / layers_per_stage)
+/// chunks, without layers_per_stage one a stage or, of schedules with several, two. The sum is spread evenly, the first chunks take what is
+/// left over, and then the ends have as many fewer as their flags say.
+[[nodiscard]] TitanStages titan_stages(const plan::Model& model, const plan::Layout& layout) {
+  if (layout.pp == 1) return {};
+  const plan::LayerSplit split = plan::split_layers(model, layout);
+  const bool one_each = layout.schedule == plan::PipelineSchedule::one_f_one_b || layout.schedule == plan::PipelineSchedule::gpipe;
+  const int n = split.chunks, usual = one_each ? layout.pp : 2 * layout.pp;
+  const auto divides_so = [&](int first, int last) {
+    const int all = model.layers + first + last;
+    for (int chunk = 0; chunk < n; ++chunk)
+      if (split.layers(chunk) != all / n + (chunk < all % n ? 1 : 0) - (chunk == 0 ? first : 0) - (chunk == n - 1 ? last : 0)) return false;
+    return true;
+  };
+  for (const auto& [first, last] : {std::pair{0, 0}, {1, 1}, {0, 1}, {1, 0}}) {
+    const int all = model.layers + first + last, each = (all + n - 1) / n;
+    const bool counts = (all + each - 1) / each == n;
+    if (!divides_so(first, last) || (n != usual && !counts)) continue;
+    constexpr std::string_view option = "--parallelism.pipeline_parallel";
+    const std::string of_chunk = n != usual ? fmt::format("{}_layers_per_stage {} ", option, each) : "";
+    return {fmt::format("{0}{1}_first_stage_less_layers {2} {1}_last_stage_less_layers {3}", of_chunk, option, first, last), ""};
+  }
+  std::vector<std::string> runs;
+  for (int chunk = 0, next = 0; chunk < n; chunk = next) {
+    while (next < n && split.layers(next) == split.layers(chunk)) ++next;
+    runs.push_back(fmt::format("{} of {}", next - chunk, core::counted(split.layers(chunk), "layer")));
+  }
+  return {"", fmt::format("{} stages: {}", n, core::joined(runs, " then "))};
+}
+
 /// What commands say of the recipe: the stack's as the request changed it; null for any other name.
 [[nodiscard]] core::json_parts::Json recipe_of(const FoundPlan& found, std::string_view name) {
   const plan::TrainingQuestion& q = found.question;
@@ -119,6 +154,8 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   const plan::Layout& layout = found.found->plan.layouts.front().layout;
   if (name == "layers") return model.layers;
   if (name == "pipeline_layout") return pipeline_layout(model, layout);
+  if (name == "titan_stages") return titan_stages(model, layout).flags;
+  if (name == "titan_stages_by_hand") return titan_stages(model, layout).by_hand;
   if (name == "local_batch") return layout.pp > 1 ? layout.global_batch / layout.dp : layout.microbatch;
   if (name == "microbatch_of_stages") return layout.pp > 1 ? layout.microbatch : 1;
   if (name == "shard_degree") return layout.shard > 0 ? std::max(1, layout.shard / layout.cp) : layout.dp;

@@ -172,6 +172,42 @@ def test_launch_flags_say_what_the_stack_and_the_request_change():
         assert "--compile.enable --compile.components model " in flags and answer["layouts"][0]["step_s"] > 0
 
 
+def test_flags_of_torchtitan_give_the_stages_that_were_priced():
+    def divided(flags, layers, pp, single):
+        """As torchtitan/distributed/pipeline_parallel.py divides them."""
+        given = dict(re.findall(r"--parallelism.pipeline_parallel_(\w+) (\d+)", flags))
+        first, last = int(given["first_stage_less_layers"]), int(given["last_stage_less_layers"])
+        each = int(given.get("layers_per_stage", 0))
+        stages = -(-(layers + first + last) // each) if each else pp * (1 if single else 2)
+        assert stages % pp == 0 and (stages // pp == 1) == single
+        least, more = divmod(layers + first + last, stages)
+        assert max(first, last) <= least
+        out = [least + (stage < more) for stage in range(stages)]
+        out[0], out[-1] = out[0] - first, out[-1] - last
+        return out
+    by_hand = 0
+    for model, layers, gpus, more in (("llama3.1-405b", 126, 512, ""), ("llama3.1-405b", 126, 256, ""), ("llama3.1-405b", 126, 1024, ""), ("llama3-70b", 80, 64, "--tp 4 --pp 4 --vp 15"),
+                                      ("llama3-70b", 80, 64, "--tp 4 --pp 4 --vp 5"), ("llama3-70b", 80, 64, "--tp 8 --pp 4 --schedule 1f1b"), ("llama3-8b", 32, 64, "--tp 1 --pp 4 --vp 2"),
+                                      ("llama3-70b", 80, 96, "--tp 2 --pp 6 --vp 1")):
+        asked = ("plan", "train", "-m", model, "-s", "dgx-h100", "-g", str(gpus), "-b", str(gpus), "-l", "8192", "--cp", "1", *more.split(), "--top", "1", "--launch-flags", "torchtitan", "--json")
+        done = subprocess.run([TOOL, *asked], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, (asked, done.stderr)
+        answer = json.loads(done.stdout)
+        layout, chunks = answer["layouts"][0], answer["layouts"][0]["pp"] * answer["layouts"][0]["vp"]
+        if layout["pp"] == 1:
+            continue
+        if "launch_by_hand" in answer:
+            text, = answer["launch_by_hand"]
+            runs = [tuple(map(int, run)) for run in re.findall(r"(\d+) of (\d+) layer", text)]
+            got = [layers for count, layers in runs for _ in range(count)]
+            assert f"{chunks} stages" in text and "layers_per_stage" not in answer["launch"], text
+            by_hand += 1
+        else:
+            got = divided(answer["launch"], layers, layout["pp"], "1F1B " in answer["launch"] and "Interleaved" not in answer["launch"])
+        assert len(got) == chunks and sum(got) == layers, (asked, got)
+    assert by_hand > 0
+
+
 def floats_of_bytes(value, key=""):
     """Counts of bytes that JSON has as floats."""
     if isinstance(value, dict):
