@@ -2,6 +2,7 @@
 
 #include "answers/typed.hpp"
 
+#include "fields/other_words.hpp"
 #include "text/amounts.hpp"
 #include "text/csv.hpp"
 #include "text/parse_quantity.hpp"
@@ -173,9 +174,10 @@ void parse_value(const ValueType& type, const std::string& text, std::string_vie
     case ValueKind::number: return type.set_number(out, amount_of(text, option, amount, range));
     case ValueKind::text: return type.set_text(out, text);
     case ValueKind::word:
-      if (!type.set_word(out, text))
-        throw RequestError(fmt::format("{}{}{}", option, option.empty() ? "" : ": ", unknown_text(text, type.what, type.words)));
-      return;
+      if (type.set_word(out, text)) return;
+      if (const std::string_view meant = value_meant(text, type.words); !meant.empty())
+        throw RequestError(fmt::format("{}{}\"{}\" is {} here", option, option.empty() ? "" : ": ", text, meant));
+      throw RequestError(fmt::format("{}{}{}", option, option.empty() ? "" : ": ", unknown_text(text, type.what, type.words)));
     case ValueKind::optional: return parse_value(*type.inner, text, option, amount, range, type.add(out));
     case ValueKind::list:
       if (type.inner->quantity) return add_sizes(type, text, option, out);

@@ -51,6 +51,8 @@ constexpr OtherWords other_options[] = {
     {"--dp", "data-parallel data-parallel-size dp-size replicas"},
     {"--vp", "virtual-pipeline num-layers-per-virtual-pipeline-stage"},
     {"--zero 3", "fsdp fsdp2"},
+    {"--lora-rank R --load-in-4bit", "qlora load-in-4-bit bnb nf4"},
+    {"--lora-rank", "lora lora-r peft adapter adapters"},
     {"--frozen-model", "dpo reference-model ref-model teacher"},
     {"--zero", "zero-stage use-distributed-optimizer"},
     {"--recompute", "activation-checkpointing gradient-checkpointing checkpoint-activations recompute-granularity remat"},
@@ -78,6 +80,11 @@ constexpr OtherWords other_options[] = {
     {"--years", "depreciation lifetime amortization"},
     {"--mttf-node", "mtbf mtbf-node mttf node-mtbf"},
     {"--json", "output format output-format"}};
+
+constexpr OtherWords other_values[] = {{"p2p", "ring"},
+                                       {"a2a", "ulysses alltoall"},
+                                       {"fp8 (training: with --fp8-recipe mxfp8)", "mxfp8"},
+                                       {"fp4", "nvfp4 mxfp4"}};
 
 /// What another command answers.
 constexpr OtherWords other_ways[] = {
@@ -107,6 +114,9 @@ std::string_view command_meant(std::string_view typed, const std::vector<std::st
 }
 std::string_view option_meant(std::string_view typed, const std::vector<std::string>& known) {
   return word_here(typed, other_options, known);
+}
+std::string_view value_meant(std::string_view typed, std::span<const std::string_view> known) {
+  return word_here(typed, other_values, {known.begin(), known.end()});
 }
 std::string_view way_elsewhere(std::string_view typed) {
   for (const OtherWords& way : other_ways)

@@ -102,7 +102,7 @@ def test_refusals_are_within_the_terminal():
 
 def test_a_guess_from_another_tool_is_answered_with_the_option():
     train, serve = "plan train -m llama3-8b -s dgx-h100 -g 8", "plan serve -m llama3-8b -s dgx-h100 -g 8"
-    for line, named in ((f"{train} --batch-size 8", "--global-batch"), (f"{train} --num_gpus 8", "--gpus"), (f"{train} --fsdp", "--zero 3"), (f"{train} --dpo", "--frozen-model"), (f"{train} -b 64 --microbatch 3", "does not divide --global-batch 64; take 4"),
+    for line, named in ((f"{train} --batch-size 8", "--global-batch"), (f"{train} --num_gpus 8", "--gpus"), (f"{train} --fsdp", "--zero 3"), (f"{train} --dpo", "--frozen-model"), (f"{train} --qlora", "--load-in-4bit"), (f"{train} --cp-comm-type ring", "p2p"), (f"{train} --precision mxfp8", "--fp8-recipe mxfp8"), (f"{train} -b 64 --microbatch 3", "does not divide --global-batch 64; take 4"),
                         (f"{train} --dtype fp8", "--precision"), (f"{train} --seqlen 8192", "--sequence"), (f"{train} --output json", "--json"),
                         (f"{train} --GLOBAL_BATCH 8", "--global-batch"), (f"{serve} --max-num-seqs 256", "--batch"), (f"{serve} --backend vllm", "--stack"),
                         (f"{serve} --kv-cache-dtype fp8", "--kv-precision"), (f"{serve} --rps 5", "--request-rate"), (f"{serve} --p99", "--percentile"),
@@ -114,7 +114,8 @@ def test_a_guess_from_another_tool_is_answered_with_the_option():
                         ("plan train", "Also needed: --system, --gpus, --global-batch"), (f"{train} --launch-flags", "vllm, sglang")):
         text = " ".join(refused(*shlex.split(line)).split())
         assert named in text, (line, text)
-    assert "q_proj is in linear_qkv" in " ".join(refused(*shlex.split(f"{train} -b 8 --lora-rank 8 --lora-modules q_proj")).split())
+    for modules in ("q_proj", "q_proj,v_proj", "linear_proj,q_proj"):
+        assert "q_proj is in linear_qkv" in " ".join(refused(*shlex.split(f"{train} -b 8 --lora-rank 8 --lora-modules {modules}")).split())
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "few.csv").write_text("op,gpu,time_us\ngemm,H100,10\n", encoding="utf-8")
         assert "columns id and group" in " ".join(refused("calibrate", "--from", f"{folder}/few.csv", "--stack", "nemo", "-o", f"{folder}/few.yaml").split())
