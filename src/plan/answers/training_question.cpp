@@ -364,7 +364,6 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   choose_kernels(r, q.model, q.stack);
   q.overlaps_tokens = r.overlap_moe_comm.value_or(false);
   q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;
-  q.block_scales = r.fp8_recipe == Fp8Recipe::mxfp8 || r.fp8_recipe == Fp8Recipe::blockwise;
   check_counts(q);
   check_sites(r, q.model);
   if (q.model.recommends()) check_recommender(r, q);

@@ -127,7 +127,7 @@ struct TitanStages {
   if (name == "fp8_param_gather") return distributed && fp8_parameters;
   if (name == "activation_func_fp8_input_store") return narrow && memory.activation_input == 1;
   if (name == "fp8_attention") return narrow && stack.fp8_attention;
-  if (name == "fp8_recipe" && q.precision == plan::Precision::fp8 && !q.block_scales && !q.delayed_scales)  // none given, or tensorwise
+  if (name == "fp8_recipe" && q.precision == plan::Precision::fp8 && !q.block_scales() && !q.delayed_scales)  // none given, or tensorwise
     return fp8_parameters && offloads ? "delayed" : "tensorwise";
   if (name == "moe") return mixture;
   if (name == "moe_dispatcher" && mixture)
@@ -320,6 +320,9 @@ template <class Request>
       const std::string named = request.stack.name.empty() ? plan::stack_to_launch(o.launch, "", plan::stack_on({}, *request.system.get({})).name)
                                                            : plan::stack_to_launch(o.launch, request.stack.name, "");
       if (!named.empty()) request.stack = named;
+      const plan::MemoryStack& memory = plan::stack_on(request.stack, *request.system.get({})).value->memory;
+      if (request.precision == plan::Precision::fp8 && !request.fp8_recipe && !memory.fp8_tensor_scaled)
+        request.fp8_recipe = plan::Fp8Recipe::blockwise;
     }
   return request;
 }

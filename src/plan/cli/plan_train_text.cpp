@@ -175,7 +175,7 @@ void text_of(Page& page, const PlanAnswer& answer) {
   page.say("{} on {} {} {}, {} a step, {}", q.model.name, q.gpus, a.system.name, a.system.gpu.generation == Generation::tpu ? "chips" : "GPUs",
            q.model.recommends() ? fmt::format("{} samples", q.global_batch)
                                 : fmt::format("{} sequences of {} tokens", q.global_batch, q.sequence),
-           q.precision == Precision::fp8 ? std::string{q.block_scales ? "block-scaled fp8" : "tensorwise fp8"} : std::string{precision});
+           q.precision == Precision::fp8 ? std::string{q.block_scales() ? "block-scaled fp8" : "tensorwise fp8"} : std::string{precision});
   const std::string plainer = plainer_text(answer);
   if (!plainer.empty()) page.say(plainer);
   constexpr double absurd = 1e9;  // tokens of a step: more than any run's

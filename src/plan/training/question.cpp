@@ -22,7 +22,7 @@ void TrainingQuestion::set_common(Layout& l) const {
   l.precision = precision;
   l.shard = shard;
   l.recompute_modules = recompute_modules;
-  l.block_scales = block_scales;
+  l.block_scales = block_scales();
   l.recompute_layers = recompute_layers.value_or(0);
   l.recompute_by_stage = recompute_by_stage;
   l.offload_layers = offload_layers.value_or(0);

@@ -465,3 +465,17 @@ TEST_CASE("Meta's layout of Llama 3 405B fits without recomputation and reaches 
   CHECK(a.layouts.front().mfu > 0.38);
   CHECK(a.layouts.front().mfu < 0.43);
 }
+
+TEST_CASE("without a recipe fp8 has the scales of the stack: of blocks with DeepSeek's, of tensors elsewhere") {
+  auto r = support::job<PlanRequest>("deepseek-v3-h800", "deepseek-v3", 2048, 15360);
+  r.precision = Precision::fp8;
+  r.top = 1;
+  const auto step = [&](const char* stack, std::optional<Fp8Recipe> recipe) {
+    r.stack = stack;
+    r.fp8_recipe = recipe;
+    return answer(r).layouts.front().step;
+  };
+  CHECK(step("deepseek", {}) == step("deepseek", Fp8Recipe::blockwise));
+  CHECK(step("deepseek", {}) > step("deepseek", Fp8Recipe::tensorwise));
+  CHECK(step("nemo", {}) == step("nemo", Fp8Recipe::tensorwise));
+}

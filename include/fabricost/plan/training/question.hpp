@@ -65,12 +65,13 @@ struct TrainingQuestion {
   std::optional<int> document{};
   bool cuda_graphs = false;
   bool overlaps_tokens = false;  ///< exchanges tokens behind the other microbatch: not with one chunk a stage, nor recomputed experts
-  bool block_scales = false;     ///< of fp8: one for each block of values
   bool delayed_scales = false;   ///< of fp8, from earlier steps: with them neither moe_act nor layernorm is recomputed
   Adapters adapters{};
   PipelineSplit split{};
   bool reshards = true;
 
+  /// Whether blocks of fp8 values have a scale each, rather than whole tensors.
+  [[nodiscard]] bool block_scales() const { return precision == Precision::fp8 && !stack.memory.fp8_tensor_scaled; }
   /// The part of the request that is the same for every layout of the search.
   void set_common(Layout& l) const;
 };
