@@ -31,6 +31,9 @@ std::string unread_text(const Model& model) {
 
 namespace {
 
+/// What a sequence is made of.
+[[nodiscard]] std::string_view pieces_of(const Model& model) { return model.recommends() ? "samples" : model.patch_pixels > 0 ? "patches" : "tokens"; }
+
 [[nodiscard]] std::string tenths(double value) { return fmt::format("{:.1f}", value); }
 
 void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>& layouts) {
@@ -47,17 +50,22 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   const bool experts_divided = any([&](const PricedLayout& p) { return p.layout.expert_tp > 1; });
   const bool first = any([&](const PricedLayout& p) { return p.layout.split.first > 0; });
   const bool last = any([&](const PricedLayout& p) { return p.layout.split.last > 0; });
-  page.table({fewer ? ">GPUs" : "", other ? ">batch" : "", ">step s", ">tokens/s/GPU", ">MFU %", ">GiB", ">tp", ">pp", ">vp", ">cp", mixture ? ">ep" : "", experts_divided ? ">expert-tp" : "", ">dp", ">zero",
-              ">mb", "recompute", "schedule", placed ? "placing" : "", first ? ">first stage" : "", last ? ">last stage" : "", apart ? "cp-comm" : "", ">exposed %", ">causal %", strands ? ">idle" : ""},
+  constexpr double misleads = 1.25;  // MFU over that of causal scores
+  const bool masked = any([&](const PricedLayout& p) {
+    const TrainingRates f = rates_of(a.system, a.question, p);
+    return f.mfu > misleads * f.causal_mfu;
+  });
+  page.table({fewer ? ">GPUs" : "", other ? ">batch" : "", ">step s", fmt::format(">{}/s/GPU", pieces_of(a.question.model)), ">MFU %", masked ? ">causal %" : "", ">GiB", ">tp", ">pp", ">vp", ">cp", mixture ? ">ep" : "", experts_divided ? ">expert-tp" : "", ">dp", ">zero",
+              ">mb", "recompute", "schedule", placed ? "placing" : "", first ? ">first stage" : "", last ? ">last stage" : "", apart ? "cp-comm" : "", ">exposed %", masked ? "" : ">causal %", strands ? ">idle" : ""},
              layouts, [&](const PricedLayout& p) {
                const Layout& l = p.layout;
                const TrainingRates f = rates_of(a.system, a.question, p);
                const auto size = [](int ranks) { return std::to_string(ranks); };
                const auto layers = [](int count) { return count > 0 ? fmt::format("{} layers", count) : ""; };
-               return cells(fewer ? size(l.gpus()) : "", other ? size(l.global_batch) : "", figure(p.time.seconds), figure(f.tokens_per_gpu), tenths(100 * f.mfu), tenths(p.memory.total() / gibibyte),
+               return cells(fewer ? size(l.gpus()) : "", other ? size(l.global_batch) : "", figure(p.time.seconds), figure(f.tokens_per_gpu), tenths(100 * f.mfu), masked ? tenths(100 * f.causal_mfu) : "", tenths(p.memory.total() / gibibyte),
                             size(l.tp), size(l.pp), size(l.vp), size(l.cp), mixture ? size(l.ep) : "", experts_divided ? size(l.expert_tp) : "", size(l.dp), size(l.zero), size(l.microbatch),
                             recompute_text(l), name(l.schedule), placed ? placing_names[static_cast<std::size_t>(l.placing)] : "", first ? layers(l.split.first) : "", last ? layers(l.split.last) : "", apart ? exchange(p) : "", tenths(100 * p.time.exposed() / p.time.seconds),
-                            tenths(100 * f.causal_mfu), strands ? size(idle_beyond(l, a.system, a.question.gpus)) : "");
+                            masked ? "" : tenths(100 * f.causal_mfu), strands ? size(idle_beyond(l, a.system, a.question.gpus)) : "");
              });
 }
 
@@ -114,10 +122,11 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
   const TrainingFigures f = figures_of(a.system, a.question, p);
   if (const std::string factor = factor_text(stack); !factor.empty()) page.say(factor);
   page.add("\n");
-  page.line("{:.4g} TFLOP/s per GPU (matrix products and all scores; {:.4g} with the scores a causal mask leaves)", 1e-12 * f.flops_per_gpu,
-            1e-12 * f.causal_flops_per_gpu);
+  const bool causal = a.question.model.causal();
+  page.line("{:.4g} TFLOP/s per GPU (matrix products and all scores{})", 1e-12 * f.flops_per_gpu,
+            causal ? fmt::format("; {:.4g} with the scores a causal mask leaves", 1e-12 * f.causal_flops_per_gpu) : "");
   if (f.mfu >= 1) page.say("With all scores MFU would be above 100 %, since kernels skip those that the mask discards: go by the causal one.");
-  page.line("{} GPU-hours per trillion tokens", count_text(f.gpu_hours_per_trillion));
+  page.line("{} GPU-hours per trillion {}", count_text(f.gpu_hours_per_trillion), pieces_of(a.question.model));
   if (stack.capacity > 0 && stack.capacity < 1)
     page.say("A capacity of {:.3g} drops {:.3g} % of the tokens' choices: no expert computes them, which costs loss. FLOPs count the others.",
              stack.capacity, 100 * (1 - stack.capacity));
@@ -126,9 +135,10 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
   if (stack.scale_given)
     page.line("Nine in ten steps should take {} to {} s: stack {}, its factor by a step of your own.", figure(f.low), figure(f.high), stack.name);
   else
-    page.line("Nine in ten steps should take {} to {} s: stack {}, {} on this GPU generation{}{}.", figure(f.low), figure(f.high), stack.name,
+    page.line("Nine in ten steps should take {} to {} s: stack {}, {} on this GPU generation{}{}{}.", figure(f.low), figure(f.high), stack.name,
               known ? "fitted" : "not measured", known && sibling ? fmt::format(", not on {} itself", a.system.gpu.name) : "",
-            no_experts ? ", on no model with experts" : "");
+              no_experts ? ", on no model with experts" : "",
+              a.question.model.in_fits() ? "" : ", and no fit has seen a model of this kind");
   if (!known && !stack.scale_given) page.say(fitted_stacks_text(a.system.gpu.generation));
   page.width = 98;
   if (kernels_assumed(a.system)) page.say(assumed_kernels_text(a.system));
@@ -174,7 +184,7 @@ void text_of(Page& page, const PlanAnswer& answer) {
   page.title(verdict_of(answer));
   page.say("{} on {} {} {}, {} a step, {}", q.model.name, q.gpus, a.system.name, a.system.gpu.generation == Generation::tpu ? "chips" : "GPUs",
            q.model.recommends() ? fmt::format("{} samples", q.global_batch)
-                                : fmt::format("{} sequences of {} tokens", q.global_batch, q.sequence),
+                                : fmt::format("{} sequences of {} {}", q.global_batch, q.sequence, pieces_of(q.model)),
            q.precision == Precision::fp8 ? std::string{q.block_scales() ? "block-scaled fp8" : "tensorwise fp8"} : std::string{precision});
   const std::string plainer = plainer_text(answer);
   if (!plainer.empty()) page.say(plainer);
@@ -195,7 +205,8 @@ void text_of(Page& page, const PlanAnswer& answer) {
     page.say("{} has no fp8 units: products run at the bf16 rate, and their casts come on top.", a.system.gpu.name);
   page.line("{} layouts: {} evaluated, {} out of memory, {} pruned", a.plan.evaluated + a.plan.unfit + a.plan.bounded,
             a.plan.evaluated, a.plan.unfit, a.plan.bounded);
-  page.line("MFU: every matrix product and all scores over the dense {} peak; causal: the scores that a causal mask leaves.", precision);
+  page.line("MFU: every matrix product and all scores over the dense {} peak{}.", precision,
+            q.model.causal() ? "; causal: the scores that a causal mask leaves" : "");
   if (const double headroom = headroom_of(q); headroom > 0)
     page.line("{:.3g} % of GPU memory is kept free{}.", 100 * headroom, q.headroom ? "" : " (--headroom)");
   page.section(plainer.empty() ? "The fastest" : "The first");
@@ -209,7 +220,8 @@ void text_of(Page& page, const PlanAnswer& answer) {
   page.add("\n");
   const Layout& best = a.plan.layouts.front().layout;
   page.add_headed(with_fields(memory_text(q.model, best, memory_stack(a.system, q, best), Processor::of(a.system).memory, headroom_of(q),
-                                          a.system.domain, stated_host_room(a.system)),
+                                          a.system.domain, stated_host_room(a.system),
+                                          answer.sites && answer.sites->state_on_gpu ? answer.sites->state.value() : 0),
                               as_option<PlanRequest>));
   if (!answer.sensitivity.empty()) {
     page.section("What would help");

@@ -79,15 +79,16 @@ std::string recompute_text(const Layout& layout) {
 }
 
 std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity, double margin, int max_tp,
-                        double host) {
+                        double host, double outer) {
   if (!(std::isfinite(capacity) && capacity > 0)) throw RequestError("memory of a GPU must be above 0 bytes");
   if (!(margin >= 0 && margin < 1)) throw RequestError(fmt::format("the margin must be from 0 to 1, not {}", margin));
   const MemoryUse use = worst_stage(model, layout, stack);
   std::vector<Item> items = items_of(use, layout);
+  items.push_back({"outer optimizer", outer, "of the sites, used once a round"});
   sort_by_size(items);
   std::string out = layout.pp > 1 ? fmt::format("Memory of a GPU of stage {} of {}, the fullest\n", use.stage + 1, layout.pp)
                                   : std::string("Memory of a GPU\n");
-  const double total = use.total(), room = capacity * (1 - margin);
+  const double total = use.total() + outer, room = capacity * (1 - margin);
   for (const Item& item : items)
     out += wrapped(fmt::format("  {:<20}{:>9.2f} GiB {:>5.1f} %{}", item.name, item.bytes / gibibyte, 100 * item.bytes / total,
                                item.about.empty() ? "" : "  "),

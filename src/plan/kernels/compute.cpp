@@ -32,8 +32,13 @@ const char* kernels_known(const System& system) {
   return kernels_assumed(system) ? "assumed" : system.constants.compute_related ? "sibling" : "measured";
 }
 
-double spread_on(const Stack& stack, const System& system, Precision precision, bool experts) {
-  return spread_of(stack, {system.gpu.generation, precision, experts, kernels_assumed(system), system.constants.compute_related});
+double spread_on(const Stack& stack, const System& system, Precision precision, bool experts, bool other_kind) {
+  return spread_of(stack, {.generation = system.gpu.generation,
+                           .precision = precision,
+                           .experts = experts,
+                           .assumed = kernels_assumed(system),
+                           .other_kind = other_kind,
+                           .sibling = system.constants.compute_related});
 }
 
 std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision, bool experts) {

@@ -28,6 +28,7 @@ double spread_of(const Stack& stack, const StepKind& step) {
   add(step.assumed || step.sibling, assumed_kernels_spread);
   add(seen == nullptr && !stack.seen.on.empty(), prior::stack::spread);
   add(step.experts && !stack.seen.experts, prior::stack::experts_spread);
+  add(step.other_kind, prior::stack::kinds_spread);
   add(step.precision == Precision::fp4 && !stack.seen.fp4, prior::stack::fp4_spread);
   return stack.scale_given ? std::min(prior::stack::measured_spread, std::sqrt(variance)) : std::sqrt(variance);
 }

@@ -19,7 +19,7 @@ StepWork step_work(const Model& model, double sequence, double batch, double cap
     const double predicting = sequence / attended * passes * prediction_flops(model, attended, scores);
     return batch * (all + predicting - unlearned - (1 - kept) * routed);
   };
-  return {count(Scores::full), count(Scores::causal), model.mixture()};
+  return {count(Scores::full), count(Scores::causal), model.mixture(), !model.in_fits()};
 }
 
 StepWork step_work(const TrainingQuestion& q, int batch) {
@@ -49,7 +49,7 @@ std::pair<double, double> step_interval(const StepTime& time, const StepParts& p
   const System& system = costs.system();
   const double least = std::max(time.least, work.min_seconds(gpus, Processor::of(system).peak(precision)));
   const double factor =
-      std::exp(std::hypot(nine_in_ten * spread_on(stack, system, precision, work.experts), network_width(time, parts, costs)));
+      std::exp(std::hypot(nine_in_ten * spread_on(stack, system, precision, work.experts, work.other_kind), network_width(time, parts, costs)));
   return {std::max(time.seconds / factor, std::min(time.seconds, least)), time.seconds * factor};
 }
 

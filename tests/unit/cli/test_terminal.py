@@ -209,6 +209,19 @@ def test_flags_of_torchtitan_give_the_stages_that_were_priced():
     assert by_hand > 0
 
 
+def test_a_step_is_said_in_what_the_model_reads_and_beside_the_scores_that_count():
+    def plan(line):
+        return shown("plan", "train", "--top", "1", *line.split())
+    assert "samples/s/GPU" in plan("-m dlrm-dcnv2 -s dgx-h100 -g 8 -b 65536") and "patches/s/GPU" in plan("-m dit-xl-2 -s dgx-h100 -g 8 -b 64 --image 256x256")
+    for length, beside in (("8192", False), ("128k", True)):  # where all scores mislead, those of a causal mask stand beside MFU
+        heading = next(line for line in plan(f"-m llama3-8b -s dgx-h100 -g 8 -b 8 -l {length}").splitlines() if "MFU %" in line)
+        assert ("MFU %  causal %" in heading) == beside, heading
+    sites = plan("-m llama3-8b -s dgx-h100 -g 64 -b 64 --sites 2 --site-rate 100Gbit/s")
+    rows = dict(re.findall(r"^  (\S.*?) +([\d.]+) GiB", sites.split("Memory of a GPU")[1], re.M))
+    assert float(rows["outer optimizer"]) > 0
+    assert abs(sum(float(size) for name, size in rows.items() if name not in ("total", "in host memory")) - float(rows["total"])) < 0.05
+
+
 def floats_of_bytes(value, key=""):
     """Counts of bytes that JSON has as floats."""
     if isinstance(value, dict):

@@ -27,8 +27,8 @@ struct MemoryPart {
 /// The items of the worst stage, largest first, each with its share of the total and its contents; then the
 /// room left or missing on a GPU of `capacity` bytes with `margin` (0 to 1) of it kept free; if it does not
 /// fit, the smallest change that does.
-/// \param max_tp, host as smallest_change_that_fits \throws RequestError for an invalid capacity or margin
+/// \param max_tp, host as smallest_change_that_fits \param outer bytes of the outer optimizer's state, of several sites \throws RequestError for an invalid capacity or margin
 [[nodiscard]] std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity,
-                                      double margin = 0, int max_tp = 8, double host = 0);
+                                      double margin = 0, int max_tp = 8, double host = 0, double outer = 0);
 
 }  // namespace fabricost::plan

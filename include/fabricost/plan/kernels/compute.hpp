@@ -96,8 +96,9 @@ struct Processor {
          : known == "sibling" ? "measured on others of this generation, not on this processor"
                               : "assumed: no processor of this generation was measured";
 }
-/// Standard deviation, in log, of a step of this stack on this machine. \param experts the model has experts
-[[nodiscard]] double spread_on(const Stack& stack, const System& system, Precision precision, bool experts = false);
+/// Standard deviation, in log, of a step of this stack on this machine. \param experts the model has experts \param other_kind of a kind that
+/// no fit saw
+[[nodiscard]] double spread_on(const Stack& stack, const System& system, Precision precision, bool experts = false, bool other_kind = false);
 
 /// The 5-95 % interval around the predicted time of a step: low, high. \param experts the model has experts
 [[nodiscard]] std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision,

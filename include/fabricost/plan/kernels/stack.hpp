@@ -139,11 +139,12 @@ struct StepKind {
   Precision precision = Precision::bf16;
   bool experts = false;  ///< the model has experts
   bool assumed = false;  ///< kernel efficiencies of this generation were not measured
+  bool other_kind = false;  ///< no step of such a model was fitted: not a decoder, beside an encoder of images, or with layers that keep a state
   bool sibling = false;  ///< they were, on other processors of it, as the stack's steps were
 };
 
 /// Standard deviation, in log, of a step: of the steps that were fitted on its generation, else the stack's own and, where its steps were
-/// on others, that of a program without steps; of experts and of fp4 where none of its program's steps had any; of assumed kernels (data/priors/stack.yaml).
+/// on others, that of a program without steps; of experts and of fp4 where none of its program's steps had any; of kinds of models that no fit saw; of assumed kernels (data/priors/stack.yaml).
 [[nodiscard]] double spread_of(const Stack& stack, const StepKind& step);
 
 }  // namespace fabricost::plan

@@ -140,6 +140,8 @@ struct Model {
   [[nodiscard]] bool latent() const { return kv_rank > 0; }
   [[nodiscard]] bool mixture() const { return experts > 0; }
   [[nodiscard]] bool hybrid() const { return mixer.layers > 0; }
+  /// Whether steps of models of its kind were fitted: decoders of text alone whose layers attend.
+  [[nodiscard]] bool in_fits() const { return causal() && images == 0 && !hybrid(); }
   [[nodiscard]] int expert_layers() const {
     if (single_block) return expert_blocks;
     return experts == 0 ? 0 : (layers - first_dense) / expert_every;

@@ -38,6 +38,7 @@ struct StepWork {
   double all_scores = 0;  ///< every score counts
   double causal = 0;      ///< those a causal mask leaves, as computed by fused kernels
   bool experts = false;   ///< the model has experts
+  bool other_kind = false;  ///< and is of a kind that no fit saw
 
   /// Minimum seconds on `gpus` GPUs of `peak` FLOP/s.
   [[nodiscard]] double min_seconds(double gpus, double peak) const { return causal / (gpus * peak); }
