@@ -170,6 +170,8 @@ def _layout(row: Row, model: Any) -> dict[str, Any]:
     word = row["precision"].lower()
     if "mxfp8" in word or "blockwise" in word:
         out["fp8_recipe"] = "mxfp8" if "mxfp8" in word else "blockwise"
+    elif precision == "fp8" and "DualPipe" in row["schedule"]:  # DeepSeek's, with the scales that the shipped constants were fitted with
+        out["fp8_recipe"] = "tensorwise"
     product = size["tp"] * size["pp"] * size["cp"]
     if min(gpus, batch, sequence) < 1:
         raise Skipped("GPUs, batch or sequence not stated")
