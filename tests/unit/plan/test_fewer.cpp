@@ -323,3 +323,32 @@ TEST_CASE("no microbatch that is named beats the search by more than a plainer l
   CHECK(compared > questions());
   CHECK(above_16 > 0);
 }
+
+TEST_CASE("leaving layouts out by their bounds loses no faster one: random jobs of every program") {
+  const std::vector<std::string> stacks = stack_names();
+  long long compared = 0, pruned = 0;
+  for (long long i = first_question(); i < first_question() + questions() / 2; ++i) {
+    support::Random random{support::seed + 15485863ULL * static_cast<std::uint64_t>(i)};
+    const System system = load_system(random.of(std::vector<std::string>{"dgx-h100", "dgx-b200", "l40s-pcie", "tpu-v5p-cube", "mi300x-8"}));
+    const int gpus = 4 << random.below(3);
+    TrainingQuestion q = question(random.of(std::vector<const char*>{"llama3-8b", "qwen3-0.6b", "bert-large", "gemma-3-1b", "deepseek-v2-lite"}), gpus,
+                                  gpus << random.below(4), 256 << random.below(4));
+    q.stack = load_stack(random.of(stacks));
+    q.top = 1;
+    INFO(system.name << " " << q.model.name << " " << gpus << " GPUs, batch " << q.global_batch << " of " << q.sequence << " tokens, stack "
+                     << q.stack.name << ", question " << i);
+    try {
+      const TrainingPlan plan = plan_training(system, q);
+      q.prune = false;
+      const TrainingPlan all = plan_training(system, q);
+      if (!all.fits || all.layouts.empty()) continue;
+      ++compared;
+      pruned += plan.evaluated < all.evaluated;
+      REQUIRE(!plan.layouts.empty());
+      CHECK(plan.layouts.front().time.seconds == Approx(all.layouts.front().time.seconds).epsilon(1e-12));
+    } catch (const RequestError&) {  // the machine does not run it
+    }
+  }
+  CHECK(compared > questions() / 8);
+  CHECK(pruned > compared / 2);
+}
