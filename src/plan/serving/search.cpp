@@ -201,7 +201,10 @@ std::vector<Engine> ServingSearch::all_engines(const ServingQuestion::Sizes& giv
     for (int n = 1; n <= std::min(ground.gpus, max); ++n) all.push_back(n);
     return all;
   };
-  for (const int tp : either(given.tp, up_to(ground.domain)))
+  std::vector<int> tps = up_to(ground.domain);  // and beyond a domain, where limits or few requests need it
+  for (int tp = ground.domain + 1; tp <= std::min(ground.gpus, q_.model.heads); ++tp)
+    if (q_.model.heads % tp == 0) tps.push_back(tp);
+  for (const int tp : either(given.tp, tps))
     for (const int dp : either(given.attention_dp, replica_counts(ground.gpus)))
       for (const int pp : either(given.pp, up_to(max_stages))) {
         EngineLayout l{tp, dp, pp, 1};

@@ -5,7 +5,11 @@
 #include "support/random_cases.hpp"
 #include "rig.hpp"
 
+#include <fabricost/hardware/design_parameters.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 #include <fabricost/plan/specs/serving.hpp>
 
@@ -80,6 +84,9 @@ Asked random_question(support::Random& random, bool apart) {
   if (!random.one_in(3)) q.tpot = random.scaled(0.005, 0.2);
   q.disaggregated = apart;
   q.top = 1;
+  // servers of fewer GPUs, between which engines reach over the network
+  if (out.system.domain == out.system.gpus_per_node && random.one_in(3))
+    out.system = with_parameter(out.system, DesignParameter::domain, random.of<int>({1, 2, 4}));
   return out;
 }
 
@@ -112,9 +119,8 @@ double of_everything(const Asked& asked, double max_batch) {
   const System& system = asked.system;
   ServingMachine machine{system, q.constants, q.stack.kernels};
   std::vector<Engine> engines;
-  const int ranks = q.model.mixture() ? q.gpus : std::min(q.gpus, system.domain);
-  for (int tp = 1; tp <= std::min(q.gpus, system.domain); ++tp)
-    for (int dp = 1; tp * dp <= ranks && (dp == 1 || q.model.mixture()); ++dp)
+  for (int tp = 1; tp <= q.gpus; ++tp)
+    for (int dp = 1; tp * dp <= q.gpus && (dp == 1 || q.model.mixture()); ++dp)
       for (int pp = 1; tp * dp * pp <= q.gpus && pp <= 16; ++pp)
         for (const int ep : tp * dp > 1 ? std::vector{1, tp * dp} : std::vector{1}) {
           const EngineLayout l{tp, dp, pp, ep};
@@ -168,7 +174,7 @@ TEST_CASE("the search finds what trying every engine, batch and number of worker
     q.model = load_model(random.of<const char*>({"llama3-8b", "qwen3-30b-a3b", "mixtral-8x7b"}));
     q.gpus = random.of<int>({2, 3, 4});
     q.isl = std::max(q.isl, 2000.0);  // for fewer batches
-    if (asked.system.domain < q.gpus || asked.system.tier(TierRole::scale_up) == nullptr) continue;
+    if (asked.system.domain < q.gpus && q.disaggregated) continue;  // a cache's links differ with the places of its workers
     // all whole batches up to 96 are in both; both are kept there by the limit on time per token
     if (q.tpot <= 0 || q.tpot > 0.03) q.tpot = 0.03;
     ++count.asked;
@@ -215,12 +221,12 @@ TEST_CASE("a looser limit, more GPUs and more memory never answer less, and a na
     ServingQuestion& q = named.question;
     const bool prefill = q.disaggregated && random.one_in(2);
     if (prefill) {
-      size(q.prefill.tp, {1, 2, 4, 8});
+      size(q.prefill.tp, {1, 2, 4, 8, 16});
       size(q.prefill.pp, {1, 1, 2, 4});
       size(q.prefill.ep, {1, 2, 4, 8, 16});
       if (q.model.mixture()) size(q.prefill.attention_dp, {1, 2, 4, 8, 16});
     } else {
-      size(q.tp, {1, 2, 4, 8});
+      size(q.tp, {1, 2, 4, 8, 16, 32});
       size(q.pp, {1, 1, 2, 4});
       size(q.ep, {1, 2, 4, 8, 16});
       if (q.model.mixture()) size(q.attention_dp, {1, 2, 4, 8, 16, 32});
@@ -233,6 +239,43 @@ TEST_CASE("a looser limit, more GPUs and more memory never answer less, and a na
   for (const auto& [rule, times] : count.kinds) std::printf("    %d times: %s\n", times, rule.c_str());
   CHECK(count.faults == 0);
   CHECK(count.answered * 3 >= count.asked);
+}
+
+TEST_CASE("need, compare and plan agree on what GPUs serve, in domains of one GPU and of many", "[serving]") {
+  support::Random random{static_cast<std::uint64_t>(number_of("FABRICOST_SEED", 20261126)) * 32452843ULL};
+  int met = 0;
+  for (int i = 0; i < 8; ++i) {
+    const System system = with_parameter(load_system("dgx-h100"), DesignParameter::domain, random.of<int>({1, 1, 2, 8}));
+    NeedServeRequest r;
+    r.unknown = "gpus";
+    r.system = system;
+    r.model.name = random.of<const char*>({"llama3-70b", "llama3-8b", "qwen3-30b-a3b"});
+    r.tpot = units::ms(random.scaled(6, 60));
+    CAPTURE(i, r.model.name, system.domain, r.tpot->value());
+    ServeRequest forward = r;
+    forward.gpus = 8;
+    forward.top = 1;
+    CompareRequest beside;
+    beside.systems = {system, load_system("dgx-b200")};
+    beside.model.name = r.model.name;
+    beside.serve = true;
+    beside.gpus = 8;
+    beside.tpot = r.tpot;
+    try {
+      const PlannedDeployment best = answer(forward).layouts.front();
+      ++met;
+      CHECK(answer(beside).rows.front().tokens_per_second_per_gpu == Approx(best.tokens_per_second_per_gpu));
+      r.tokens_per_second = as_much * best.tokens_per_second;
+      const NeedAnswer found = answer(r);
+      REQUIRE(found.satisfied);
+      CHECK(*found.value <= 8);
+    } catch (const UnmetError&) {
+      r.tokens_per_second = 1;
+      r.over = "1,2,4,8";
+      CHECK_FALSE(answer(r).satisfied);
+    }
+  }
+  CHECK(met > 3);
 }
 
 TEST_CASE("requests in flight wait for their first token or decode, and more of them are not answered more slowly", "[serving]") {
