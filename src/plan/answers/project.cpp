@@ -52,7 +52,7 @@ RequestTable<ProjectRequest> ProjectRequest::fields() {
       asks(&R::restart, "restart_seconds", "--restart", seconds, any_time, "TIME", "Time to detect, replace and restart; default 10min"),
       asks(&R::storage_bandwidth, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
            "Bandwidth of the storage, as in 2TB/s"),
-      asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Spare nodes; default: enough to wait 0.1 % at most"),
+      asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Spare nodes; default: enough to wait 0.1 % at most, 0 where\nthey cost more than they save"),
       field::ask_spares_per_rack<R>,
       asks(&R::repair, "repair_seconds", "--repair", seconds, any_time, "TIME", "Time until a node is back; default 24h"),
       asks(&R::use, "use", "--use", Amount::share, some_share, "X",
@@ -296,21 +296,39 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
   out.paid_gpus = paid_for(out, system, prices, out.spares);
 }
 
-[[nodiscard]] GoodputAnswer after_failures(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
+/// The spares taken where none are given: enough to hardly wait, or 0 where those cost more than the waiting that they save. Set in `asked`,
+/// which stays without a number where a job asks for more than there are: there is always another then, somebody else's.
+[[nodiscard]] GoodputAnswer with_usual_spares(GoodputRequest& asked, const GoodputAnswer& waiting, const ProjectedRun& run, const Machine& machine,
+                                              const Prices& prices) {
+  const int usual = waiting.spares_to_wait_a_thousandth;
+  if (usual > waiting.racks.value_or(waiting.nodes) || !has_room(*machine.value, run, usual)) {
+    asked.spares.reset();
+    return answer(asked);
+  }
+  asked.spares = usual;
+  const GoodputAnswer out = answer(asked);
+  const double paid = paid_for(run, *machine.value, prices, 0), more = paid_for(run, *machine.value, prices, usual);
+  if (out.goodput * paid > waiting.goodput * more) return out;
+  asked.spares = 0;
+  return waiting;
+}
+
+[[nodiscard]] GoodputAnswer after_failures(ProjectedRun& out, const ProjectRequest& r, const Machine& machine, const Prices& prices) {
   GoodputRequest asked = failing(r, machine);
   asked.gpus = out.used_gpus;
-  asked.spares = r.spares.value_or(0);
+  asked.spares = 0;
   GoodputAnswer found = answer(asked);
-  if (r.spares && *r.spares < found.spares_to_wait_a_thousandth) {
-    GoodputRequest usual = asked;
-    usual.spares = found.spares_to_wait_a_thousandth;
-    out.usual_spares = usual.spares;
-    out.usual_goodput = answer(usual).goodput;
+  if (found.spares_to_wait_a_thousandth > r.spares.value_or(0)) {
+    const GoodputAnswer usual = with_usual_spares(asked, found, out, machine, prices);
+    if (!r.spares) {
+      found = usual;
+    } else if (asked.spares.value_or(0) > *r.spares) {
+      out.usual_spares = asked.spares;
+      out.usual_goodput = usual.goodput;
+    }
   }
-  if (!r.spares && found.spares_to_wait_a_thousandth > 0) {
-    asked.spares = found.spares_to_wait_a_thousandth;
-    // there is always another: somebody else's
-    if (*asked.spares > found.racks.value_or(found.nodes) || !has_room(*machine.value, out, *asked.spares)) asked.spares.reset();
+  if (r.spares) {
+    asked.spares = r.spares;
     found = answer(asked);
   }
   if (!(found.goodput > 0)) throw RequestError("failures leave nothing of the time: take fewer GPUs, or nodes that fail less often");
@@ -320,7 +338,7 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
   out.interval_spares = {out.spares, out.spares};
   if (!r.fleet && !r.mttf_node)
     for (const GoodputOfFleet& fleet : found.by_fleet) {
-      const bool own_spares = !r.spares && asked.spares;  // each fleet's own number, which is paid for
+      const bool own_spares = !r.spares && out.spares > 0;  // each fleet's own number, which is paid for
       const double kept = own_spares ? fleet.goodput_with_them : fleet.goodput;
       if (!(kept > 0)) continue;
       const int spares = own_spares ? fleet.spares_to_wait_a_thousandth : out.spares;
@@ -459,7 +477,12 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
   if (batches) name_better_batch(out, asked);
-  out.failures = after_failures(out, r, machine);
+  out.failures = after_failures(out, r, machine, prices);
+  if (!gpus && !r.spares && out.spares == 0 && out.failures->repair > Time{}) {  // its GPUs were found without waiting for repairs
+    ProjectRequest waiting = r;
+    waiting.spares = 0;
+    return run_on(waiting, machine, gpus, prices, calendar, own_day, batches);
+  }
   pay(out, *machine.value, prices);
   return out;
 }

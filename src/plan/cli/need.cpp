@@ -163,7 +163,8 @@ void text_of(Page& page, const NeedMachineAnswer& a) {
   if (a.satisfied) {
     const ProjectedRun& r = *a.run;
     if (a.fast_value != a.value || a.slow_value != a.value) page.say(certainty_text(a));
-    page.say("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus,
+    page.say("There: {}{}, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", counted(r.gpus, "GPU"),
+             r.spares > 0 ? fmt::format(" and {}", counted(r.spares, r.spares_per_rack ? "spare rack" : "spare node")) : "",
              r.time.value() / day_seconds, r.interval.first.value() / day_seconds, r.interval.second.value() / day_seconds,
              r.price ? ", " + money_text(r) : "", duration_text(r.step), 100 * r.goodput,
              r.kernels == "assumed" ? "; what its kernels reach is assumed" : "");
@@ -186,6 +187,9 @@ void text_of(Page& page, const NeedMachineAnswer& a) {
   if (std::any_of(a.tried.begin(), a.tried.end(), [](const NeedMachineTried& one) { return one.trouble.empty(); })) page.table(rows);
   if (a.price_instead && a.price_kind) page.say("Money is {}: {}.", paid_words(a.price_kind), *a.price_instead);
   add_troubles(page, a);
+  if (!a.unpriced.empty())
+    page.say("Not asked, as no price to {} is known: {}; {}.", bought ? "buy" : "rent", joined(a.unpriced),
+             bought ? "give theirs in a file with --prices" : "name them with -s and --price NAME=USD");
 }
 
 template <class Request>

@@ -364,3 +364,45 @@ TEST_CASE("a batch that the GPUs divide better is named where it gives a tenth m
   CHECK(run.better_batch_gain >= 0.1);
   CHECK_FALSE(better.better_batch.value_or(0) == 1024);
 }
+
+TEST_CASE("spares are taken where they cost less than the waiting that they save, and a run that takes none still ends in time") {
+  auto q = narrow(bought<ProjectRequest>("dgx-h100"));
+  bool none = false, some = false;
+  for (const int gpus : {8, 32, 128, 256, 512}) {
+    q.gpus = gpus;
+    q.spares.reset();
+    const ProjectedRun usual = answer(q).rows.front();
+    const int enough = usual.failures->spares_to_wait_a_thousandth;
+    q.spares = 0;
+    const ProjectedRun waits = answer(q).rows.front();
+    q.spares = enough;
+    const ProjectedRun hardly = answer(q).rows.front();
+    CAPTURE(gpus, enough, waits.goodput, hardly.goodput);
+    const bool cheaper = hardly.paid_gpus / hardly.goodput < waits.paid_gpus / waits.goodput;
+    CHECK(usual.spares == (cheaper ? enough : 0));
+    CHECK(usual.goodput == (cheaper ? hardly : waits).goodput);
+    CHECK(waits.usual_spares == (cheaper ? std::optional{enough} : std::nullopt));
+    (cheaper ? some : none) = true;
+  }
+  CHECK((some && none));
+  q.gpus.reset();
+  q.spares.reset();
+  for (const double days : {250.0, 100.0, 60.0}) {
+    q.in = units::s(days * day);
+    const ProjectedRun run = answer(q).rows.front();
+    CAPTURE(days, run.gpus, run.spares);
+    CHECK(run.time <= *q.in);
+  }
+}
+
+TEST_CASE("machines to buy are none that a cloud rents out, and those without a price are named") {
+  auto q = narrow(bought<NeedMachineRequest>(""));
+  q.systems.all.clear();
+  q.gpus = 8;
+  q.capital = units::USD(1e6);
+  const NeedMachineAnswer a = answer(q);
+  const auto among = [](const auto& all, const std::string& name) { return std::find(all.begin(), all.end(), name) != all.end(); };
+  for (const NeedMachineTried& one : a.tried) CHECK(load_system(one.value).seller.empty());
+  CHECK(among(a.unpriced, "h200-nvl-4"));
+  CHECK_FALSE(among(a.unpriced, "runpod-a100-pair"));
+}

@@ -171,16 +171,21 @@ std::string mark_unranked(std::vector<BestRun>& all) {
   return out;
 }
 
-/// Machines of the catalogue, without clusters, for which the measure of choice can be known.
-[[nodiscard]] Machines catalogue(const NeedMachineRequest& q) {
+/// Machines of the catalogue, without clusters, and, where they are bought, without what a cloud rents out, for which the measure of choice
+/// can be known. \param unpriced is given the others
+[[nodiscard]] Machines catalogue(const NeedMachineRequest& q, std::vector<std::string>& unpriced) {
   Machines out;
   Prices prices = load_prices(q.prices);
   prices.kind = q.price_kind.value_or(PriceKind::on_demand);
   for (const SystemName& one : system_names()) {
     if (one.cluster) continue;
     const System system = load_system(one.name, {}, "none", KernelSets::none());
-    const bool powered = rated_power_per_gpu(system, prices.power).value > Watts{};
-    if (q.by == BestMachine::cheapest || q.budget || q.capital ? price_known(system, prices) : powered) out.all.emplace_back(one.name);
+    if (prices.kind == PriceKind::owned && !system.seller.empty()) continue;
+    const bool paid = q.by == BestMachine::cheapest || q.budget || q.capital;
+    if (paid ? price_known(system, prices) : rated_power_per_gpu(system, prices.power).value > Watts{})
+      out.all.emplace_back(one.name);
+    else if (paid)
+      unpriced.push_back(one.name);
   }
   return out;
 }
@@ -258,7 +263,8 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   if (q.capital && q.price_kind.value_or(PriceKind::owned) != PriceKind::owned)
     throw Refusal(fmt::format("<capital_dollars> limits what is bought, and <price_kind={}> rents: leave one of them out", name(*q.price_kind)));
   if (q.capital) q.price_kind = PriceKind::owned;
-  if (q.systems.all.empty()) q.systems = need::catalogue(q);
+  std::vector<std::string> unpriced;
+  if (q.systems.all.empty()) q.systems = need::catalogue(q, unpriced);
   if (q.by == BestMachine::cheapest && request.systems.all.empty() && !q.price_kind) q.price_kind = PriceKind::on_demand;
   const Prices prices = load_prices(q.prices);
   std::vector<std::string> names;
@@ -278,6 +284,7 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   if (q.by == BestMachine::cheapest || q.budget || q.capital)
     out.price_instead = q.capital && request.price_kind != PriceKind::owned ? std::optional<std::string>{"the money to buy is limited"}
                                                                              : runs.all.price_instead;
+  out.unpriced = unpriced;
   out.title = fmt::format("{}, {} tokens", runs.all.model, count_text(runs.all.tokens));
   need::add_tried(q, out, rows, runs, names);
   const auto named = [](const need::BestRun* r) { return r == nullptr ? std::nullopt : std::optional{r->run->system}; };

@@ -154,6 +154,7 @@ AnswerTable<NeedMachineAnswer> NeedMachineAnswer::fields() {
           gives(&A::run, "at", "run", "The whole run there, a ProjectedRun.", 1, true),
           gives(&A::satisfied, "satisfied", "satisfied", "Whether a machine meets every limit."),
           gives(&A::reason, "reason", "reason", "Why none does; empty: one does."),
+          gives(&A::unpriced, "unpriced", "unpriced", "Machines of the catalogue that were not asked, as no such price of them is known."),
           gives(&A::tried, "tried", "tried", "Every machine, best first.")};
 }
 

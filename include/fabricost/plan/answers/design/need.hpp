@@ -131,6 +131,7 @@ struct NeedMachineAnswer {
   std::string reason;
   std::vector<NeedMachineTried> tried;
   std::optional<std::string> price_kind, price_instead, no_verdict;
+  std::vector<std::string> unpriced;  ///< machines of the catalogue that were not asked, as no such price of them is known
   std::string title;  ///< the question in one line
 
   static AnswerTable<NeedMachineAnswer> fields();
