@@ -52,6 +52,8 @@ constexpr void visit_machine(const System& s, Visit&& visit) {
   one("constants.transport_basis", static_cast<int>(s.constants.transport_basis), 0, 2);
   one("constants.smallest", s.constants.smallest, 1e-3, 1e18);
   one("constants.largest", s.constants.largest, 1e-3, 1e18);
+  one("constants.transport_smallest", s.constants.transport_smallest, 1e-3, 1e18);
+  one("constants.transport_largest", s.constants.transport_largest, 1e-3, 1e18);
   one("constants.fewest_ranks", s.constants.fewest_ranks, 1, 1e9);
   one("constants.most_ranks", s.constants.most_ranks, 1, 1e9);
   one("constants.most_nodes", s.constants.most_nodes, 1, 1e9);

@@ -48,7 +48,8 @@ struct Constants {
   Basis transport_basis = Basis::datasheet;         ///< of the constants between nodes
   bool transport_known = false;                     ///< this transport was measured on at least one cluster
   MeasuredOperations operations, transport_operations;           ///< measured for those two sets, by index in `Collective`
-  double smallest = 512, largest = 512 * mebibyte;  ///< measured sizes, bytes
+  double smallest = 512, largest = 512 * mebibyte;  ///< measured sizes inside a domain, bytes
+  double transport_smallest = 512, transport_largest = 512 * mebibyte;  ///< between nodes, where these were measured themselves
   int fewest_ranks = 2, most_ranks = 8;             ///< measured ranks inside a domain
   int most_nodes = 1;                               ///< measured nodes, or domains where those are larger
 

@@ -70,14 +70,15 @@ FABRICOST_BODY Certainty certainty_of(const Constants& c, const Fabric& f, Colle
   }
   if (!has_fitted_form(ran.algorithm, op, f)) out.basis = Basis::datasheet;
   double beyond = 0;
-  const bool in_network = across && is_collnet(ran.algorithm);
-  if (bytes > 0 && bytes < (in_network ? c.transport.form.collnet_from : c.smallest)) {
+  const bool in_network = across && is_collnet(ran.algorithm), own_network = across && c.transport_basis == Basis::calibrated;
+  const double smallest = own_network ? c.transport_smallest : c.smallest, largest = own_network ? c.transport_largest : c.largest;
+  if (bytes > 0 && bytes < (in_network ? c.transport.form.collnet_from : smallest)) {
     out.extrapolated.sizes = true;
     beyond += w.below_sizes;
   }
-  if (bytes > c.largest && !in_network) {
+  if (bytes > largest && !in_network) {
     out.extrapolated.sizes = true;
-    beyond += wider_beyond(w, line, out.basis, c.largest, bytes);
+    beyond += wider_beyond(w, line, out.basis, largest, bytes);
   }
   if (f.local() > c.most_ranks) {
     out.extrapolated.ranks = true;

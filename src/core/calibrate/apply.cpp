@@ -93,6 +93,8 @@ void apply_calibration(System& system, const Calibration& calibration) {
       c.transport_known = true;
       c.transport_basis = ours ? Basis::calibrated : Basis::sibling;
       c.most_nodes = set.most_nodes;
+      c.transport_smallest = set.smallest.value();
+      c.transport_largest = set.largest.value();
       c.transport_name = set.name;
     } else {
       c.operations = with_earlier_measurements(shown, machines, c.operations, c.basis);

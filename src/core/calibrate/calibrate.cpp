@@ -71,7 +71,12 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
     into.contradicts |= !its.earlier.empty() && lower_median(its.earlier) > into.constants.interval.*named->of;
   }
   const bool stays = data.earlier[block] != 0 && !into.contradicts;
-  if (stays && into.set == ConstantSet::transport) into.most_nodes = std::max(into.most_nodes, data.blocks[block].prior.most_nodes);
+  if (stays && into.set == ConstantSet::transport) {
+    const Constants& earlier = data.blocks[block].prior;
+    into.most_nodes = std::max(into.most_nodes, earlier.most_nodes);
+    into.smallest = std::min(into.smallest, units::B(earlier.transport_smallest));
+    into.largest = std::max(into.largest, units::B(earlier.transport_largest));
+  }
   if (stays)
     for (std::size_t place = 0; place < collective_names.size(); ++place)
       if (MeasuredOperations::has(data.earlier[block], place))

@@ -343,6 +343,8 @@ void load_constants(System& system, SpecStore& library, std::string_view calibra
           read_into(c.transport_name, c.transport_source, c.transport_basis, named && (by_hand || !altered.outside));
           c.transport_known = !reader.assumed;
           c.most_nodes = part.most_nodes;
+          c.transport_smallest = part.smallest;
+          c.transport_largest = part.largest;
           continue;
         case ConstantSet::compute:
           if (part.whole) {

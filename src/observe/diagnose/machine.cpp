@@ -41,10 +41,11 @@ class Boards {
   std::optional<Board> of(std::string_view text) const {
     const std::string gpu = gpus_->gpu_named(text);
     const auto system = machines_.systems.find(gpu);
-    if (gpu.empty() || system == machines_.systems.end()) return std::nullopt;
-    Board out{system->second, {}, {}};
-    const auto [first, last] = machines_.clusters.equal_range(gpu);
-    for (auto at = first; at != last; ++at) out.clusters.push_back(at->second);
+    auto [at, last] = machines_.clusters.equal_range(gpu);
+    const bool alone = system != machines_.systems.end();  // sold as a node, or only as part of a cluster
+    if (gpu.empty() || (!alone && at == last)) return std::nullopt;
+    Board out{alone ? system->second : (at++)->second, {}, {}};
+    for (; at != last; ++at) out.clusters.push_back(at->second);
     if (const auto bridge = machines_.bridges.find(gpu); bridge != machines_.bridges.end()) out.bridged = bridge->second;
     return out;
   }

@@ -273,3 +273,22 @@ TEST_CASE("confidence follows what was measured", "[predict]") {
   System rack = systems::rack();
   CHECK(predict(rack, AllReduce{.bytes = units::MiB(1)}).extrapolated.ranks);
 }
+
+TEST_CASE("between nodes that were measured themselves, sizes beyond theirs are extrapolated, whatever was measured inside", "[predict]") {
+  System s = systems::hopper_box();
+  s.constants.transport_basis = Basis::calibrated;
+  s.constants.transport_known = true;
+  s.constants.most_nodes = 16;
+  const auto at = [&](Bytes bytes) { return predict(s, AllReduce{.bytes = bytes, .nodes = 4}); };
+  const auto width = [](const Prediction& p) { return std::log(p.high / p.seconds); };
+  s.constants.transport_smallest = 8192, s.constants.transport_largest = 8 * 1073741824.0;
+  const Prediction known = at(units::MiB(256));
+  CHECK_FALSE(known.extrapolated.sizes);
+  CHECK_FALSE(at(units::GiB(8)).extrapolated.sizes);
+  CHECK(at(units::KiB(1)).extrapolated.sizes);
+  s.constants.transport_largest = 65536;
+  CHECK(at(units::KiB(128)).extrapolated.sizes);
+  CHECK(at(units::MiB(256)).extrapolated.sizes);
+  CHECK(width(at(units::MiB(256))) > width(known));
+  CHECK_FALSE(predict(s, AllReduce{.bytes = units::MiB(256), .ranks = 8}).extrapolated.sizes);
+}

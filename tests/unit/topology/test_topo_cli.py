@@ -67,6 +67,19 @@ def test_links_alone_do_not_contradict_the_compared_machine(folder):
     assert answer["gpu"] == "h100-sxm" and any("GPUs: h100-sxm here" in one for one in answer["differences"]), answer
 
 
+def test_ports_of_the_usual_machine(folder):
+    """Four functions of a DGX Spark's adapter share what its two halves carry."""
+    names = ["rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1"]
+    head = ["GPU0"] + [f"NIC{i}" for i in range(4)]
+    rows = ["\t".join([a] + ["X" if a == b else "NODE" for b in head]) for a in head]
+    legend = "\nNIC Legend:\n\n" + "".join(f"  NIC{i}: {name}\n" for i, name in enumerate(names))
+    topo = in_folder(folder, "spark.txt", "GPU 0: NVIDIA GB10 (UUID: GPU-1)\n\t" + "\t".join(head) + "\n" + "\n".join(rows) + "\n" + legend)
+    works("topo", topo, "-o", str(folder / "mine.yaml"))
+    at = [json.loads(works("predict", "all_reduce", "-s", name, "--nodes", "2", "--size", "256MiB", "--json"))["time_us"]
+          for name in (str(folder / "mine.yaml"), "dgx-spark-pair")]
+    assert 0.9 < at[0] / at[1] < 1.1, at
+
+
 def test_a_part_of_the_compared_mesh_has_its_gpus(folder):
     names = "".join(f"{f'GPU{i}':13}" for i in range(4))
     rows = "".join(f"GPU{i}   " + "".join(f"{'0' if i == j else 'XGMI':13}" for j in range(4)) + "\n" for i in range(4))

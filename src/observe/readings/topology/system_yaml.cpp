@@ -232,9 +232,11 @@ class SystemText {
     const auto fits = [&](const System& s) { return s.gpu.name == out_.gpu && s.gpus_per_node == static_cast<int>(t_.gpus.size()); };
     if (likely_ != nullptr && fits(*likely_)) return *likely_;
     const auto machines = machine_identities(data_directory());
-    const auto [from, to] = machines.systems.equal_range(out_.gpu);
-    for (auto one = from; one != to; ++one)
-      if (System s = load_system(one->second, {}, "none", KernelSets::none()); fits(s)) return s;
+    for (const auto* usual : {&machines.systems, &machines.clusters}) {
+      const auto [from, to] = usual->equal_range(out_.gpu);
+      for (auto one = from; one != to; ++one)
+        if (System s = load_system(one->second, {}, "none", KernelSets::none()); fits(s)) return s;
+    }
     return std::nullopt;
   }
 
@@ -399,11 +401,16 @@ class SystemText {
       g.transport_reason.replace(at, device.size(), first.device.empty() ? first.name : first.device);
     const auto rate_of = [](const std::string& link) { return 8 * load_link(link).bandwidth.value.value(); };
     if (!said) g.rate = rate_of(adapters->rate.empty() ? usual_nic(name(gpu_.generation)) : adapters->links.front());
+    const Tier* const usual = alike_ ? alike_->tier(TierRole::nic) : nullptr;
+    const bool as_usual = !said && adapters->rate.empty() && usual != nullptr && usual->transport.name == g.transport;
+    // ports of one card share it
+    if (as_usual) g.rate = 8 * usual->bandwidth.value.value() / std::max(1.0, static_cast<double>(used.size()) / usual->endpoints);
     g.rate_known = said || adapters->one_rate;
     const auto as_slow = [&](const TopologyDevice& port) { return port.line_rate > 0 && port.line_rate <= g.rate; };
     g.link_reason = said ? fmt::format("speed of {:g} Gbit/s{}", g.rate * 1e-9, nics_beside_gpus(t_) ? slowest_of(ports, true, as_slow) : "")
                     : !adapters->rate.empty() ? adapters->rate
-                                              : fmt::format("rate not said; {:g} Gbit/s was usual beside {}", g.rate * 1e-9, out_.gpu);
+                    : as_usual ? fmt::format("rate not said; as {} ports of {} have together", used.size(), alike_->name)
+                               : fmt::format("rate not said; {:g} Gbit/s was usual beside {}", g.rate * 1e-9, out_.gpu);
     double nearest = 0;
     for (const std::string& link : adapters->links)
       if (const double off = std::fabs(std::log(rate_of(link) / g.rate)); g.link.empty() || off < nearest) g.link = link, nearest = off;
@@ -423,7 +430,9 @@ class SystemText {
     const auto path = usual_nearest(t_);
     // beside a Grace, a NIC is attached to the processor that the GPU reaches over C2C
     const NicPath seen = path.value_or(NicPath::phb);
-    const NicPath taken = grace() && seen != NicPath::sys ? NicPath::c2c : seen;
+    const Tier* const usual = alike_ ? alike_->tier(TierRole::nic) : nullptr;
+    const bool one_memory = usual != nullptr && usual->path == NicPath::c2c;  // of processor and GPU
+    const NicPath taken = (grace() || one_memory) && seen != NicPath::sys ? NicPath::c2c : seen;
     if (!path) unknown("how far the NICs are from the GPUs");
     guess("transport", g.transport, g.transport_reason);
     guess("NIC link", g.link, g.link_reason);
@@ -434,7 +443,8 @@ class SystemText {
     for (const std::vector<TopologyDevice>* devices : {&std::as_const(ports), &t_.gpus})
       for (const TopologyDevice& d : *devices)
         if (d.gpu_direct) said = *d.gpu_direct && said.value_or(true);
-    const bool direct = said.value_or(!load_transport(g.transport).sockets && (taken <= NicPath::pxb || taken == NicPath::c2c));
+    const bool direct = said.value_or(!load_transport(g.transport).sockets &&
+                                       (taken <= NicPath::pxb || (taken == NicPath::c2c && (!one_memory || usual->gpu_direct))));
     if (!said) unknown("whether GPUDirect RDMA is on (nvidia-peermem, dma-buf)");
     unknown("the network beyond the NICs");
     const int gpus = static_cast<int>(t_.gpus.size()), found = static_cast<int>(used.size());
