@@ -119,7 +119,7 @@ AnswerTable<CompareAnswer> CompareAnswer::fields() {
           gives(&A::next, "verdict.next", "", "The one it is compared with; None: no other can do the job."),
           gives(&A::faster, "verdict.faster", "",
                 "Tokens of the best over those of the next, or requests per second within the limits; None: no verdict."),
-          gives(&A::sure, "verdict.sure", "", "Whether the intervals do not overlap."),
+          gives(&A::sure, "verdict.sure", "", "Whether the intervals do not overlap and the kernels of both were measured."),
           gives(&A::probability, "verdict.probability", "probability",
                 "That it is faster than the next, 0 to 1: what both share of their errors cancels; None: no verdict, or no "
                 "other."),
@@ -256,7 +256,17 @@ void check(const CompareRequest& r) {
     });
   };
   const auto able = count([](const Compared&) { return true; }), known = count([](const Compared& c) { return c.dollars.has_value(); });
-  return fmt::format(" A token costs least on {}{}.", *of.cheapest, known < able ? fmt::format(", of the {} whose price is known", known) : "");
+  const auto dollars = [&](const std::string& system) {
+    return *std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == system; })->dollars;
+  };
+  std::string out = fmt::format(" A token costs least on {}{}", *of.cheapest,
+                                known == able  ? ""
+                                : known == 1   ? ", the only one of those ranked whose price is known"
+                                               : fmt::format(", of the {} of those ranked whose price is known", known));
+  for (const Compared& c : of.all)
+    if (c.dollars && std::find(of.unranked.begin(), of.unranked.end(), c.system) != of.unranked.end() && *c.dollars < dollars(*of.cheapest))
+      out += fmt::format("; {}, not ranked, would cost {} $/Mtoken", c.system, figure(*c.dollars, 3));
+  return out + ".";
 }
 
 /// " gb200-nvl72 pays for 1296 GPUs, 144 of them idle."
@@ -335,7 +345,8 @@ void write_verdict(CompareAnswer& of, const Verdict& v) {
   const std::string ranges = fmt::format("{} to {} and {} to {} {}", figure(v.best->rate.first), figure(v.best->rate.second),
                                          figure(v.next->rate.first), figure(v.next->rate.second), unit),
                     certain = v.sure ? fmt::format("that is sure, their ranges ({}) do not meet", ranges)
-                                     : fmt::format("likely, {:.0f} %, not sure: their ranges ({}) overlap", 100 * v.probability, ranges);
+                            : v.apart ? fmt::format("likely, not sure: their ranges ({}) do not meet, but what kernels reach is assumed", ranges)
+                                      : fmt::format("likely, {:.0f} %, not sure: their ranges ({}) overlap", 100 * v.probability, ranges);
   const bool better = of.cheapest == of.best && v.next->dollars;
   of.verdict = fmt::format("{} is the {} one: it {} on as many GPUs{}; {}.{}", v.best->system, better ? "better" : "faster", more, beside,
                            certain, beyond);
@@ -343,7 +354,7 @@ void write_verdict(CompareAnswer& of, const Verdict& v) {
                            extras.empty()     ? ""
                            : v.best->requests ? fmt::format("At the rates up to which the limits hold it does so {}. ", extras)
                                               : fmt::format("It does so {}. ", extras),
-                           v.sure ? "do not meet" : "overlap", ranges, beyond);
+                           v.apart ? "do not meet" : "overlap", ranges, beyond);
 }
 
 void add_verdict(CompareAnswer& out) {

@@ -172,7 +172,9 @@ std::string verdict_of(const CompareAnswer& of) {
              &other = arrive ? next.dollars_per_million_tokens_within : next.dollars_per_million_tokens;
   return fmt::format("{} is {}: {:.3g} times the {} of {} ({}){}", *of.best, of.cheapest == of.best && other ? "better" : "faster",
                      *of.faster, arrive ? "requests/s within limits" : "tokens per GPU", *of.next,
-                     of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability),
+                     of.sure                                                       ? "sure"
+                     : best.kernels == "assumed" || next.kernels == "assumed" ? "likely: kernels assumed"
+                                                                                   : fmt::format("{:.0f} % likely", 100 * *of.probability),
                      own && other ? fmt::format(", {} against {} $/Mtoken {}{}", figure(*own, 3), figure(*other, 3), paid_words(of.price_kind), arrive ? " at those rates" : "") : "") +
          (best.idle_gpus > 0 ? fmt::format("; {} GPUs paid", of.gpus + best.idle_gpus) : "");
 }

@@ -109,7 +109,7 @@ void add_bill(Page& page, const CompareAnswer& of) {
           "(--price-kind owned).",
           c.system);
     else if (c.idle_gpus > 0)
-      page.say("{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money and the energy.", c.system,
+      page.say("{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money and, as if busy, in the energy.", c.system,
                c.idle_gpus);
   }
 }

@@ -188,7 +188,8 @@ Verdict verdict_of(std::span<const Compared> all) {
   return {.best = &best,
           .next = &next,
           .faster = faster,
-          .sure = best.rate.first > next.rate.second,
+          .apart = best.rate.first > next.rate.second,
+          .sure = best.rate.first > next.rate.second && !best.assumed_kernels() && !next.assumed_kernels(),
           .probability = likely_shorter(faster, half_width(best), half_width(next), best.gpu == next.gpu),
           .unranked = unranked};
 }

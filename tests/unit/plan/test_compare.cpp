@@ -101,6 +101,7 @@ TEST_CASE("There is no verdict where what kernels reach was measured for one mac
   measured.kernels = "assumed";  // both of a kind
   const std::vector<Compared> alike{measured, assumed};
   CHECK(verdict_of(alike).best == &alike[1]);
+  CHECK((verdict_of(alike).apart && !verdict_of(alike).sure));
   assumed.trouble = "cannot";
   assumed.kernels = "measured";
   const std::vector<Compared> one{measured, assumed};

@@ -239,6 +239,25 @@ TEST_CASE("the machine with more tokens is not said to be the cheaper one, and o
   CHECK_FALSE(a.rows.back().dollars_per_million_tokens);
 }
 
+TEST_CASE("where tokens cost least is said of the machines that are ranked, and that one which is not would cost less") {
+  CompareRequest q;
+  q.systems = {"rtx-pro-6000-pcie", "h200-nvl-4", "mi300x-8"};
+  q.serve = true;
+  q.model.name = "llama3-70b";
+  q.gpus = 4;
+  q.ttft = units::s(3);
+  q.tpot = units::ms(50);
+  const CompareAnswer a = answer(q);
+  REQUIRE(a.unranked == std::vector<std::string>{"mi300x-8"});
+  REQUIRE(a.cheapest == "rtx-pro-6000-pcie");
+  REQUIRE(*a.rows[2].dollars_per_million_tokens < *a.rows[0].dollars_per_million_tokens);
+  CHECK_THAT(a.verdict, Catch::Contains("the only one of those ranked whose price is known; mi300x-8, not ranked, would cost 4."));
+  q.systems = {"l40s-pcie", "mi300x-8"};  // the kernels of both are assumed
+  const CompareAnswer assumed = answer(q);
+  CHECK(assumed.best == "mi300x-8");
+  CHECK_FALSE(assumed.sure);
+}
+
 TEST_CASE("project and need machine name as the best only what compare ranks") {
   auto project = narrow(bought<ProjectRequest>("dgx-h100,trn2-ultraserver"));
   project.gpus = 256;

@@ -170,7 +170,8 @@ struct Verdict {
   const Compared* best = nullptr;
   const Compared* next = nullptr;  ///< null if only one machine can do the job
   double faster = 1;               ///< rate of the best over that of the next
-  bool sure = false;               ///< the intervals do not overlap
+  bool apart = false;              ///< the intervals do not overlap
+  bool sure = false;               ///< nor are the kernels of either assumed
   double probability = 1;          ///< that the best is faster than the next (likely_shorter)
   std::vector<const Compared*> unranked{};  ///< left out: their kernels are assumed, those of two others were measured
 };
