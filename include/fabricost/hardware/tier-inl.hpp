@@ -4,7 +4,9 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/tier.hpp>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace fabricost::core::detail {
 
@@ -41,8 +43,11 @@ FABRICOST_BODY Bandwidth Tier::bisection() const {
   const double half = smaller;
   switch (kind) {
     case TierKind::memory: return bandwidth.value;
+    case TierKind::host: {  // GPUs that share a link upward are on one side of the worst cut; peers below one switch do not pass it
+      if (peer_to_peer && shared_by >= endpoints) return bandwidth.value * half;
+      return bandwidth.value * std::ceil(half / std::max(1, shared_by));
+    }
     case TierKind::switched:
-    case TierKind::host:
     case TierKind::rails:
     case TierKind::fat_tree:
     case TierKind::dragonfly: return bandwidth.value * half / oversubscription;

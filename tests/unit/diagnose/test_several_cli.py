@@ -115,6 +115,9 @@ def test_different_runs(folder):
     # the same test twice is one run, and so is one whose head is lost
     for repeat in (one + one, one + "\n".join(one.split("\n")[-8:])):
         assert "different runs" not in answer(folder, repeat)["verdict"]
+    # nor is a run two thirds as fast a repeat, which would be judged by the mean of both
+    mixed = answer(folder, one + "mpirun -np 8 ./all_reduce_perf -b 64M -e 4G\n" + table(H100, [(size, 0.64 * bus) for size, bus in SOUND]))
+    assert mixed["state"] == "slow" and "1 of 2 different runs" in mixed["verdict"] and "x1.6" in mixed["verdict"], mixed["verdict"]
     # the heading says what was changed, and no repeat is that far off
     changed = "+ NCCL_ALGO=Ring\n" + table(H100, [(size, 0.75 * bus) for size, bus in SOUND])
     assert "1 of 2 different runs" in answer(folder, one + changed)["verdict"]

@@ -81,3 +81,12 @@ TEST_CASE("a name of NVIDIA's racks means the rack that is sold under it", "[spe
   for (const char* name : {"nvl144", "kyber-nvl144", "rubin-ultra-nvl144", "kyber-nvl576", "nvl576"})
     CHECK(load_system(name).domain == 144);
 }
+
+TEST_CASE("GPUs that share a link upward pass it once, whatever stands on the other side of the cut") {
+  for (const auto& [gpus, shared, peers, links] : {std::tuple{8, 1, false, 4.0}, {8, 2, false, 2.0}, {8, 4, false, 1.0}, {4, 4, false, 1.0}, {4, 4, true, 2.0}}) {
+    Tier tier = *load_system("l40s-pcie").tier("pcie");
+    tier.endpoints = gpus, tier.shared_by = shared, tier.peer_to_peer = peers;
+    CAPTURE(gpus, shared, peers);
+    CHECK(tier.bisection().value() == Approx(links * tier.bandwidth.value.value()));
+  }
+}

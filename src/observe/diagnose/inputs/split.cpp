@@ -59,9 +59,9 @@ std::optional<TimedRow> row_of(std::string_view line, Tokens& tokens) {
   return std::nullopt;
 }
 
-/// Times at the largest common size that no repeat of a test has.
+/// Times at the largest common size that no repeat of a test has: sound runs of one machine scatter by a tenth at most.
 bool times_differ(const Test& a, const Test& b) {
-  constexpr double least_bytes = 1 << 20, most = 2;
+  constexpr double least_bytes = 1 << 20, most = 1.2;
   for (auto at = a.times.rbegin(); at != a.times.rend() && at->first >= least_bytes; ++at)
     if (const auto other = b.times.find(at->first); other != b.times.end())
       return std::max(at->second, other->second) > most * std::min(at->second, other->second);
