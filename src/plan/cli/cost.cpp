@@ -28,7 +28,7 @@ void money_rows(TextTable& table, const MoneyAnswer& m, double bought) {
             : m.servers ? "no power is known"
                         : "no price of a server is known; add --price-server");
   if (m.energy)
-    table.row("energy", *m.energy >= units::kWh(1) ? large_text(m.energy->value() / 3.6e3, "Wh") : large_text(m.energy->value(), "J"),
+    table.row("energy", *m.energy >= units::kWh(0.001) ? large_text(m.energy->value() / 3.6e3, "Wh") : large_text(m.energy->value(), "J"),
               "with cooling");
 }
 

@@ -110,6 +110,10 @@ NetworkSize network_size(const System& system, double gpus, const NetworkPlan& p
   out.rate = nic->bandwidth.value / units::GB_per_s(50);
   out.kind = plan.kind.value_or(own_kind(system));
   const std::vector<double> tapers = detail::tapers_of(system);
+  if (nic->kind == TierKind::point_to_point && !plan.kind) {  // nodes cabled to each other
+    out.cables = out.nics / 2;
+    return out;
+  }
   if (out.kind == ScaleOut::torus)
     detail::add_torus(out, nic->endpoints, plan);
   else if (out.kind == ScaleOut::dragonfly)

@@ -140,6 +140,8 @@ TEST_CASE("switches are whole, hold every port, and become no fewer with more GP
   CHECK(joined(h100, 8 * 518, ScaleOut::rail).switches == 8 * (17 + 9));  // leaves of 32 nodes, and what their cables end at
   CHECK(joined(h100, 16, ScaleOut::rail).switches == 1);                  // 8 rails of 2 nodes in one box
   CHECK(joined(h100, 8 * 2048, ScaleOut::rail).switches == 8 * (64 + 32));
+  const NetworkSize cabled = network_size(load_system("dgx-spark-pair"), 2);  // to each other
+  CHECK((cabled.switches == 0 && cabled.ports == 0 && cabled.cables == 2 && cabled.optical == 0));
 }
 
 TEST_CASE("a machine's default stack is the same whichever question it is asked with") {
