@@ -80,6 +80,24 @@ def test_ports_of_the_usual_machine(folder):
     assert 0.9 < at[0] / at[1] < 1.1, at
 
 
+def test_what_ibstat_and_lscpu_say(folder):
+    """Appended, they tell layer, rate and state of the ports and the processor."""
+    head = ["GPU0", "GPU1", "NIC0", "NIC1"]
+    cells = {("GPU0", "NIC0"): "NODE", ("NIC0", "NIC1"): "PIX", ("GPU0", "NIC1"): "NODE"}
+    rows = ["\t".join([a] + ["X" if a == b else cells.get((a, b), cells.get((b, a), "SYS")) for b in head]) for a in head]
+    table = "GPU 0: NVIDIA L40S (UUID: GPU-1)\n\t" + "\t".join(head) + "\n" + "\n".join(rows) + "\n\nNIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_1\n"
+    ports = "".join(f"CA 'mlx5_{i}'\n\tCA type: MT4125\n\tPort 1:\n\t\tState: {state}\n\t\tRate: {rate}\n\t\tLink layer: Ethernet\n"
+                    for i, (state, rate) in enumerate((("Active", 100), ("Down", 40))))
+    cpu = "Architecture:            x86_64\nVendor ID:               AuthenticAMD\n"
+    bare = json.loads(works("topo", in_folder(folder, "bare.txt", table), "--json"))
+    assert sum("append the output of" in one for one in bare["unknown"]) == 2, bare
+    said = works("topo", in_folder(folder, "said.txt", table + ports + cpu), "-o", str(folder / "said.yaml"))
+    assert "ethernet-100" in said and "NIC1 down" in said and "append" not in said, said
+    text = (folder / "said.yaml").read_text(encoding="utf-8")
+    assert "cpu: amd" in text and "transport: roce" in text and "endpoints: 1\n    link: ethernet-100" in text, text
+    assert "nearest NIC of 1 of 2 GPUs is SYS" in text, text
+
+
 def test_a_part_of_the_compared_mesh_has_its_gpus(folder):
     names = "".join(f"{f'GPU{i}':13}" for i in range(4))
     rows = "".join(f"GPU{i}   " + "".join(f"{'0' if i == j else 'XGMI':13}" for j in range(4)) + "\n" for i in range(4))

@@ -46,6 +46,7 @@ struct TopologyDevice {
   int compute = 0;               ///< NVIDIA: SM version (90); AMD: gfx version as a number (908, 910 = gfx90a, 942); 0: unknown
   double line_rate = 0;          ///< of a NIC port, bits per second and direction; 0: unknown
   PcieLink slot{};               ///< of a NIC its own link, of a GPU the slowest on its way to the processor
+  bool down = false;             ///< a NIC without a link, by ibstat
   std::optional<bool> gpu_direct{};
   int line = 0;  ///< of the file
 };

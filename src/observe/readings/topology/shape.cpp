@@ -181,7 +181,9 @@ std::optional<NicPath> usual_nearest(const DescribedTopology& t) {
 
 std::vector<std::size_t> fabric_nics(const DescribedTopology& t) {
   std::vector<std::size_t> beside, all;
+  const bool none_up = std::all_of(t.nics.begin(), t.nics.end(), [](const TopologyDevice& d) { return d.down; });
   for (std::size_t n = 0; n < t.nics.size(); ++n) {
+    if (t.nics[n].down && !none_up) continue;
     all.push_back(n);
     for (std::size_t g = 0; g < t.gpus.size(); ++g)
       if (const auto path = t.nic_path(g, n); !path || *path <= NicPath::pxb) {  // may be near a GPU whose row is missing

@@ -172,7 +172,7 @@ class SystemText {
     unknown("which variant of the GPU it is (memory, clocks): the file does not name it; put what nvidia-smi -L prints before it",
             t_.vendor == "nvidia" && is_unnamed());
     unknown("which variant of the GPU it is (memory, clocks): the file does not name it", t_.vendor != "nvidia" && is_unnamed());
-    unknown("the processor (lscpu): NCCL's choice depends on it", t_.cpu == Cpu::any && !grace());
+    unknown("the processor (append the output of lscpu): NCCL's choice depends on it", t_.cpu == Cpu::any && !grace());
     alike_ = machine_alike();
     head();
     scale_up();
@@ -438,7 +438,7 @@ class SystemText {
     guess("NIC link", g.link, g.link_reason);
     unknown("the rate of the NICs", !g.rate_known);
     if (g.transport_reason.find("does not say") != std::string::npos || g.transport_reason.find("not said") != std::string::npos)
-      unknown("whether the NICs run InfiniBand or Ethernet (ibstat or rdma link says)");
+      unknown("whether the NICs run InfiniBand or Ethernet (append the output of ibstat)");
     std::optional<bool> said;
     for (const std::vector<TopologyDevice>* devices : {&std::as_const(ports), &t_.gpus})
       for (const TopologyDevice& d : *devices)
@@ -474,14 +474,19 @@ class SystemText {
       guess("NIC slot", said_slot, slot_reason(slot, ports, true));
     }
     line(fmt::format("gdr: {}", direct ? "true" : "false"));
-    std::string why = fmt::format("{}; {}; the nearest NIC of most GPUs is {}", g.transport_reason, g.link_reason, path_word(seen));
+    const auto nearest = nearest_nics(t_);
+    const auto there = std::count(nearest.begin(), nearest.end(), std::optional{seen});
+    std::string why = fmt::format("{}; {}; the nearest NIC of {} is {}", g.transport_reason, g.link_reason,
+                                  2 * there > gpus || !path ? "most GPUs" : fmt::format("{} of {} GPUs", there, gpus), path_word(seen));
     why += said ? "; gdr as said" : direct ? "; GPUDirect RDMA taken to be on" : "; GPUDirect RDMA taken to be off there";
     if (used.size() < t_.nics.size()) {
-      std::vector<std::string> left;
+      std::vector<std::string> left, down;
       for (std::size_t n = 0; n < t_.nics.size(); ++n)
-        if (std::find(used.begin(), used.end(), n) == used.end()) left.push_back(t_.nics[n].name);
-      why += fmt::format("; {} beside no GPU, taken for storage or management", joined_with_and(left));
-      guess("NICs for the GPUs", fmt::format("{} of {}", used.size(), t_.nics.size()), fmt::format("{} beside no GPU", joined_with_and(left)));
+        if (std::find(used.begin(), used.end(), n) == used.end()) (t_.nics[n].down ? down : left).push_back(t_.nics[n].name);
+      std::string unused = left.empty() ? "" : joined_with_and(left) + " beside no GPU";
+      if (!left.empty()) why += "; " + unused + ", taken for storage or management";
+      if (!down.empty()) why += "; " + joined_with_and(down) + " down", unused += (unused.empty() ? "" : ", ") + joined_with_and(down) + " down";
+      guess("NICs for the GPUs", fmt::format("{} of {}", used.size(), t_.nics.size()), unused);
     }
     sourced(why);
   }

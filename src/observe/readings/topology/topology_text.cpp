@@ -83,6 +83,29 @@ bool is_nic_name(std::string_view word) {
 
 namespace {
 
+/// What lscpu and ibstat say, where their output stands in the same file.
+void read_states(DescribedTopology& t, const std::vector<Tokens>& all) {
+  TopologyDevice* nic = nullptr;
+  for (const Tokens& words : all) {
+    if (words.size() < 2) continue;
+    const std::string_view first = words[0], second = words[1];
+    if (first == "Architecture:" && second == "aarch64") t.cpu = Cpu::arm;
+    if (first == "Vendor" && second == "ID:" && words.size() > 2 && t.cpu == Cpu::any)
+      t.cpu = words[2] == "GenuineIntel" ? Cpu::intel : words[2] == "AuthenticAMD" ? Cpu::amd : Cpu::any;
+    if (first == "CA" && words.size() == 2) {
+      const auto named = std::find_if(t.nics.begin(), t.nics.end(), [&](const TopologyDevice& d) { return d.device == second; });
+      nic = named != t.nics.end() ? &*named : nullptr;
+    }
+    if (nic == nullptr) continue;
+    if (first == "State:") nic->down = second != "Active";
+    if (first == "Rate:" && !nic->down) nic->line_rate = 1e9 * whole_number(second, 5).value_or(0);
+    if (first == "Link" && second == "layer:" && words.size() > 2) {
+      nic->pci_class = words[2] == "InfiniBand" ? "0207" : "0200";
+      if (nic->pci_id.empty() && nic->device.starts_with("mlx")) nic->pci_id = "15b3";
+    }
+  }
+}
+
 void name_gpu(DescribedTopology& t, std::string_view index, std::string_view name) {
   const auto gpu = static_cast<std::size_t>(whole_number(index).value_or(-1));  // a longer number is not a GPU's
   const std::size_t from = name.find_first_not_of(' ');
@@ -110,6 +133,7 @@ void read_names(DescribedTopology& t, const std::vector<std::string>& lines, con
   }
   for (TopologyDevice& nic : t.nics)
     if (nic.device.empty() && !nic.name.starts_with("NIC")) nic.device = nic.name;
+  read_states(t, all);
 }
 
 bool read_numbers(std::string_view text, std::vector<int>& out) {
