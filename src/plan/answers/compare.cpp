@@ -40,6 +40,7 @@ RequestTable<CompareRequest> CompareRequest::fields() {
           asks(&R::osl, "osl", "--osl", length, any_count, "N", "Serving: tokens of an answer; default 512"),
           asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Serving: longest time to the first token, as in 1s"),
           asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Serving: longest time per token, as in 30ms"),
+          asks(&R::concurrency, "concurrency", "--concurrency", count, {1, 1e9}, "N", "Serving: requests in flight, all engines together"),
           asks(&R::disaggregated, "disaggregated", "--disaggregated", "", "Serving: prefill and decode on GPUs of their own"),
           ArrivingRequests::fields(),
           asks(&R::precision, "precision", "--precision", "P", "Precision of matrix products: bf16, fp16, fp8, fp4"),
@@ -147,7 +148,7 @@ void check(const CompareRequest& r) {
   if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
   if (r.train) {
     constexpr std::string_view why = "<{}> is not of a job to train; leave it out";
-    refuse_given(r, {"isl", "osl", "ttft_seconds", "tpot_seconds", "disaggregated"}, why);
+    refuse_given(r, {"isl", "osl", "ttft_seconds", "tpot_seconds", "concurrency", "disaggregated"}, why);
     for (const Field& field : fields_of<ArrivingRequests>()) refuse_given<ArrivingRequests>(r, {field.name}, why);
     if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   } else {
@@ -178,6 +179,7 @@ void check(const CompareRequest& r) {
   out.osl = r.osl.value_or(out.osl);
   out.ttft = r.ttft;
   out.tpot = r.tpot;
+  out.concurrency = r.concurrency;
   out.disaggregated = r.disaggregated;
   out.precision = precision_of<WeightFormat>(r);
   if (r.stack) out.stack = r.stack.name;
@@ -381,6 +383,7 @@ void add_verdict(CompareAnswer& out) {
 
 [[nodiscard]] std::string serving_title(const CompareRequest& r, const ServeRequest& s, const std::string& model) {
   std::string out = fmt::format("Serving {} on {} GPUs: prompts of {} and answers of {}", model, *r.gpus, s.isl, counted(s.osl, "token"));
+  if (s.concurrency) out += fmt::format(", {:.4g} of them in flight", *s.concurrency);
   if (s.ttft) out += ", first token within " + short_time_text(s.ttft->value());
   if (s.tpot) out += ", each further one within " + short_time_text(s.tpot->value());
   return out;

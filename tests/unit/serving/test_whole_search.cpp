@@ -251,6 +251,7 @@ TEST_CASE("need, compare and plan agree on what GPUs serve, in domains of one GP
     r.system = system;
     r.model.name = random.of<const char*>({"llama3-70b", "llama3-8b", "qwen3-30b-a3b"});
     r.tpot = units::ms(random.scaled(6, 60));
+    if (random.one_in(2)) r.concurrency = random.of<int>({1, 4, 40});
     CAPTURE(i, r.model.name, system.domain, r.tpot->value());
     ServeRequest forward = r;
     forward.gpus = 8;
@@ -261,6 +262,7 @@ TEST_CASE("need, compare and plan agree on what GPUs serve, in domains of one GP
     beside.serve = true;
     beside.gpus = 8;
     beside.tpot = r.tpot;
+    beside.concurrency = r.concurrency;
     try {
       const PlannedDeployment best = answer(forward).layouts.front();
       ++met;
@@ -269,6 +271,10 @@ TEST_CASE("need, compare and plan agree on what GPUs serve, in domains of one GP
       const NeedAnswer found = answer(r);
       REQUIRE(found.satisfied);
       CHECK(*found.value <= 8);
+      if (r.concurrency) {  // the limits alone are a goal then
+        r.tokens_per_second.reset();
+        CHECK(*answer(r).value <= 8);
+      }
     } catch (const UnmetError&) {
       r.tokens_per_second = 1;
       r.over = "1,2,4,8";

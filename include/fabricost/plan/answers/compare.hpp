@@ -30,6 +30,7 @@ struct CompareRequest : ArrivingRequests, OwningRequest {
   bool train = false, serve = false, disaggregated = false;
   std::optional<int> global_batch, sequence, max_tp, isl, osl;
   std::optional<Time> ttft, tpot;
+  std::optional<double> concurrency;
   std::optional<std::string> precision;
   NamedStack stack;
   std::vector<OwnPrice> prices;

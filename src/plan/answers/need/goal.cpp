@@ -122,7 +122,13 @@ Goal goal_of(const NeedServeRequest& r) {
             .at_least = true,
             .measure = [](const Outcome& o, double by) { return o.rate / by; }};
   }
-  if (!r.tokens_per_second) throw Refusal("enough for what? Give <tokens_per_second=1e6> or <request_rate=30>", true);
+  if (!r.tokens_per_second && r.concurrency && r.tpot)
+    return {.words = fmt::format("{:.4g} requests in flight, each further token within {}", *r.concurrency, duration_text(r.tpot->value())),
+            .measured = "TPOT, s",
+            .limit = r.tpot->value(),
+            .measure = [](const Outcome& o, double by) { return o.seconds * by; }};
+  if (!r.tokens_per_second)
+    throw Refusal("enough for what? Give <tokens_per_second=1e6>, <request_rate=30>, or <concurrency=40> with <tpot_seconds=0.06>", true);
   return {.words = fmt::format("{} tokens/s", count_text(*r.tokens_per_second)),
           .measured = "tokens/s",
           .limit = *r.tokens_per_second,
