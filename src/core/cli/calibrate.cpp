@@ -43,13 +43,13 @@ void add_skipped(Page& page, const std::vector<Skipped>& skipped) {
 }
 
 void text_of(Page& page, const Calibration& fit) {
-  page.title("{} fitted, {} of them narrowed by {}; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %",
+  page.title("{} fitted, {} of them determined by {}; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %",
              counted(fit.constants, "constant"), fit.determined, counted(fit.points, "point"), fit.median_before, fit.median_after,
              fit.mean_before, fit.mean_after);
   if (!fit.converged) page.title("The fit had not settled after its last step: more points, or points of other sizes, would help.");
   for (const CalibratedSet& set : fit.sets) {
     page.section("{}: {}, {}", set.name, counted(set.points, "point"), joined(set.systems));
-    TextTable constants{"constant", ">fitted", ">+- %", ">before", "goes with"};
+    TextTable constants{"constant", ">fitted", ">+- %", ">before", "correlated with"};
     Cells held;
     bool pulled = false;
     for (const FittedConstant& c : set.fitted) {

@@ -68,6 +68,7 @@ constexpr OtherWords other_options[] = {
     {"--draft-tokens", "drafts num-speculative-tokens speculative-config speculative-num-draft-tokens speculative-algorithm speculative-num-steps eagle mtp speculative"},
     {"--prefix", "prefix-cache prefix-caching enable-prefix-caching"},
     {"--percentile", "p99 p95 p90 p50"},
+    {"--isl and --osl, tokens of a prompt and of its answer", "max-model-len max-seq-len context-length max-context"},
     {"--library, as in --library nccl-2.27", "nccl nccl-version version"},
     {"--top", "num-results limit"},
     {"--tokens", "train-tokens num-tokens"},

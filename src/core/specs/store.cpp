@@ -50,9 +50,16 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
     const std::string known = plain(name);
     std::size_t distance = edit_distance(given, known);
     if (distance > 1 && !known.starts_with(given.front())) distance = slips + 1;
-    // a substring counts as nearer than its missing letters; two letters are in any word
-    if (std::min(given.size(), known.size()) >= 3 && (known.find(given) != std::string::npos || given.find(known) != std::string::npos))
+    // a substring counts as nearer than its missing letters, and a whole word as nearer than a slip; two letters are in any word, and half of
+    // what was written is no name of it
+    const std::size_t at = known.find(given);
+    if (given.size() >= 3 && at != std::string::npos) {
+      const auto ends = [&](std::size_t place) { return place == known.size() || known[place] == '-'; };
+      const bool word = (at == 0 || known[at - 1] == '-') && ends(at + given.size());
+      distance = std::min<std::size_t>(distance, word ? 0 : 1);
+    } else if (known.size() >= 3 && 2 * known.size() >= given.size() && given.find(known) != std::string::npos) {
       distance = std::min<std::size_t>(distance, 1);
+    }
     if (distance <= slips) ranked.emplace_back(distance, edit_distance(wanted, name), name);
   }
   std::sort(ranked.begin(), ranked.end());

@@ -222,7 +222,7 @@ ParsedQuantity parse_quantity(std::string_view text, QuantityKind kind) {
     case QuantityKind::ratio: return ratio(text, number, rest);
     case QuantityKind::count:
       if (!rest.empty() || number != std::floor(number))
-        return QuantityFault{fmt::format("\"{}\" is not a whole number", text), "counts have no unit"};
+        return QuantityFault{fmt::format("\"{}\" is not a whole number", text), rest.empty() ? "counts have no fraction" : "counts have no unit"};
       return checked(text, number, 0, 1e9, "a count is between 0 and 10^9");
     case QuantityKind::number:
       if (!rest.empty()) return QuantityFault{fmt::format("\"{}\" is not a plain number", text), "leave the unit out"};

@@ -22,6 +22,8 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
+constexpr double far_from_predicted = 1.5;  ///< measured / predicted or its inverse, which only a wide range holds
+
 /// What a rule says of its finding, or the name of the cause.
 std::string in_words(const Finding& f) {
   constexpr std::string_view also = "or ";  // of a rule that stands beside another
@@ -299,15 +301,16 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
     out.verdict = fmt::format("as predicted, and here is why it looks {}: {}", exceeds_expectation(c) ? "high" : "low", compared);
   else if (out.state == RunState::slower_than_predicted)
     out.verdict = fmt::format("slower than predicted by x{:.3g}, too little to call it a fault: {}", c.judged.ratio, compared);
-  else if (fine)
+  else if (fine) {
+    const bool far = c.judged.compared && std::fabs(std::log(c.judged.ratio)) > std::log(far_from_predicted);
     out.verdict = (c.judged.faster                     ? fmt::format("faster than predicted by x{:.3g}, beyond its range: ", 1 / c.judged.ratio)
-                   : c.judged.compared             ? std::string{"as predicted: "}
+                   : c.judged.compared             ? std::string{far ? "as predicted, within a wide range: " : "as predicted: "}
                    : !why_not.empty()              ? fmt::format("nothing to judge: {}; ", why_not)
                    : !c.system && !c.curve.empty() ? std::string{"nothing to judge until the machine is named: "} + named_machines(c)
                                                    : c.info.has("ibnetdiscover")   ? std::string{"nothing to judge: "}
                    : std::string{"nothing to judge, and nothing speaks against this run: "}) +
                   compared + lone_stall(c);
-  else if (c.judged.slow || (c.judged.slow_small && !proven))
+  } else if (c.judged.slow || (c.judged.slow_small && !proven))
     out.verdict = "slow: " + compared;
   else if (nothing_measured(c))
     out.verdict = fmt::format("nothing was measured, but {}likely {}: {}", only_named ? "were it slow, " : "",

@@ -123,6 +123,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
   if (!of.grounds.empty()) page.say(of.grounds);
   page.add("\n");
   const bool paid = std::any_of(all.begin(), all.end(), [](const Compared& c) { return c.idle_gpus > 0; });
+  const bool small = std::all_of(all.begin(), all.end(), [](const Compared& c) { return c.megawatts < 0.1; });  // of some servers
   TextTable rows{"machine",
                  train ? "" : "weights",  // the title of a training job names its one precision
                  train ? ">s/step" : ">TPOT ms",
@@ -135,7 +136,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
                  ">$/GPU-h",
                  fmt::format(">$/Mtoken {}", paid_words(of.price_kind)),
                  ">J/token",
-                 ">MW",
+                 small ? ">kW" : ">MW",
                  arrive ? ">up to req/s" : "",
                  arrive ? ">$/Mtoken there" : "",
                  arrive ? ">J/token there" : "",
@@ -152,7 +153,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
              a ? percent(a->within, 1) : "", a ? short_time_text(a->ttft.at_percentile.value()) : "",
              a ? short_time_text(a->tpot.at_percentile.value()) : "",
              paid ? std::to_string(of.gpus + c.idle_gpus) : "", gpu_hour_text(c, of.gpus), number(of.rows[i].dollars_per_million_tokens, 1),
-             number(of.rows[i].joules_per_million_tokens, 1e-6), c.joules ? figure(c.megawatts, 3) : "?",
+             number(of.rows[i].joules_per_million_tokens, 1e-6), c.joules ? figure((small ? 1e3 : 1) * c.megawatts, 3) : "?",
              a ? a->rate_within ? figure(*a->rate_within) : "any" : "", a ? number(c.dollars, 1) : "", a ? number(c.joules, 1e-6) : "",
              fmt::format("{}, {:.0f} %", term_words(max.name), 100 * share_of(max.time, c.terms)));
   }
@@ -181,8 +182,8 @@ void compared_text(Page& page, const CompareAnswer& of) {
                ? "parts of a sequence: cp; experts: ep; copies of the model: dp, which share optimizer (zero 1), gradients (2) and weights "
                  "(3)."
                : "experts: ep; so many engines, each with a batch of requests.");
-  page.say("Nine in ten measured runs should fall into the range given. {}Joules and megawatts are the site's, with cooling.",
-           train ? "" : "Tokens are those of answers, not of prompts. ");
+  page.say("Nine in ten measured runs should fall into the range given. {}Joules and {}watts are the site's, with cooling.",
+           train ? "" : "Tokens are those of answers, not of prompts. ", small ? "kilo" : "mega");
   if (arrive)
     page.say("up to req/s: the most within the limits in any layout, which is the one shown. there: at that rate, which the verdict compares; "
              "what else is in a row is of the rate asked for.");

@@ -242,6 +242,7 @@ void add_project(CLI::App& app, Runner& runner) {
   add_question<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, failures, power, energy, money",
                            "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 --tokens 15T --in 90d", project_text);
   app.get_subcommand("project")->get_option("--system")->join(',');
+  app.get_subcommand("project")->add_flag("--train")->group("");  // which need, compare and explore ask for
 }
 
 }  // namespace fabricost::cli

@@ -19,6 +19,9 @@
 namespace fabricost::plan {
 namespace {
 
+/// "2 x l40s"
+[[nodiscard]] std::string gpus_text(int count, std::string_view gpu) { return fmt::format("{} x {}", count, gpu); }
+
 constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
 
 [[nodiscard]] bool is_served(const ServingQuestion& question, const System& system) {
@@ -167,7 +170,7 @@ std::string nothing_fits(const System& system, const TrainingQuestion& q, const 
   return fmt::format(
       "{} does not fit {} of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
       "recompute {}) needs {:.1f} GiB{}; {}",
-      q.model.name, counted(q.gpus, system.gpu.name), capacity / gibibyte,
+      q.model.name, gpus_text(q.gpus, system.gpu.name), capacity / gibibyte,
       headroom > 0 ? fmt::format(" less {:.3g} %", 100 * headroom) : "", l.tp, l.pp, l.cp, l.dp, l.zero, l.microbatch,
       recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibibyte, host_text(nearest.memory, system),
       advice_text(q, system, l, "it"));
@@ -249,9 +252,9 @@ std::string nothing_found(const System& system, const ServingQuestion& q, const 
   const Gpu& gpu = (plan.of_pool ? *q.pool->system : system).gpu;
   const double memory = gpu.memory.value.value(), capacity = (plan.of_pool ? q.pool->stack : q.stack).memory_share * memory;
   const std::string helps = remedy(q, system, plan.of_pool);
-  return fmt::format("{} in {} does not fit {} of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
-                     q.model.name, name(q.format.weights), counted(plan.of_pool ? q.pool->gpus : q.gpus, gpu.name), memory / gibibyte,
-                     engine_text(*plan.nearest_fit), (capacity + plan.lacking) / gibibyte, capacity / gibibyte,
+  return fmt::format("{} in {} does not fit {} of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB, and the stack fills {:.1f} GiB, {:.0f} %{}{}",
+                     q.model.name, name(q.format.weights), gpus_text(plan.of_pool ? q.pool->gpus : q.gpus, gpu.name), memory / gibibyte,
+                     engine_text(*plan.nearest_fit), (capacity + plan.lacking) / gibibyte, capacity / gibibyte, 100 * capacity / memory,
                      helps.empty() ? "" : "; ", helps);
 }
 

@@ -156,7 +156,7 @@ MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout,
   if (advice.found)
     advice.sentence = "fits with " + what + ": " + needs + instead;
   else
-    advice.sentence = "no other layout on " + std::to_string(layout.gpus()) + " GPUs fits" +
+    advice.sentence = "no other layout on " + std::to_string(layout.gpus()) + (layout.gpus() == 1 ? " GPU fits" : " GPUs fits") +
                       (what.empty() ? ", as this one needs least" : "; the least, with " + what + ", is " + needs + instead) +
                       ": take more GPUs, memory alone needs about " +
                       std::to_string(static_cast<long long>(std::ceil(layout.gpus() * advice.use.total() / (capacity * (1 - margin))))) +

@@ -405,6 +405,10 @@ std::string unknown_model(const Names& names, const std::string& wanted) {
   if (near.empty())  // then those of that size
     for (const std::string& name : model_names())
       if (folded(name.substr(name.rfind('-') + 1)) == given && near.size() < most_listed) near.push_back(name);
+  for (const std::string_view quantised : {"-awq", "-gptq-int4", "-gptq"})  // as Hugging Face's names end
+    if (const std::string stem = folded(wanted.substr(0, wanted.size() - std::min(wanted.size(), quantised.size())));
+        near.empty() && given == folded(stem + std::string{quantised}) && names.full.contains(stem))
+      return fmt::format("no model named \"{}\"; AWQ and GPTQ are in 4 bits: {} with precision int4", clipped(wanted), names.full.find(stem)->second);
   if (near.empty()) near = near_names(wanted, names.all);
   if (near.empty()) near = like(names, wanted);
   return fmt::format("no model named \"{}\"; {}", clipped(wanted),

@@ -57,7 +57,7 @@ void text_of(Page& page, const ThisMachine& m, const std::string& written) {
   if (m.calibration) {
     const Calibration& fit = *m.calibration;
     page.section("Collectives");
-    page.say("{} of {} constants narrowed by {} points; median error {:.2f} -> {:.2f} %.", fit.determined, fit.constants, fit.points,
+    page.say("{} of {} constants determined by {} points; median error {:.2f} -> {:.2f} %.", fit.determined, fit.constants, fit.points,
              fit.median_before, fit.median_after);
   }
   if (!m.not_calibrated.empty()) {

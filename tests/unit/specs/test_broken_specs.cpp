@@ -227,6 +227,9 @@ TEST_CASE("near names are those that a slip of the hand makes, not words of alik
   CHECK(near("important").empty());
   CHECK(near_names("--jsn", Names{"--json", "--isl"}) == Names{"--json"});
   CHECK(near_names("--csv", Names{"--isl", "--osl"}).empty());
+  // a whole word of a name is nearer than a name with another letter, and half of what was written no name of it
+  CHECK(near_names("gh200", Names{"gb200", "h200", "alps-gh200"}).front() == "alps-gh200");
+  CHECK(near_names("--max-model-len", Names{"--model"}).empty());
   CHECK(near("").empty());
   CHECK(near("--").empty());
   CHECK(near("x").empty());

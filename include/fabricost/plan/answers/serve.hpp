@@ -25,9 +25,11 @@ struct LoadedPlan;
 struct LoadQuestion;
 
 [[nodiscard]] constexpr auto words_of(WeightFormat) { return EnumWords{weight_format_names, "a precision"}; }
-/// nvfp4 and mxfp4 are fp4.
+/// nvfp4 and mxfp4 are fp4, AWQ and GPTQ int4.
 [[nodiscard]] constexpr std::optional<WeightFormat> parse_word(WeightFormat, std::string_view text) {
-  return text == "nvfp4" || text == "mxfp4" ? WeightFormat::fp4 : parse_enum<WeightFormat>(text, weight_format_names);
+  if (text == "nvfp4" || text == "mxfp4") return WeightFormat::fp4;
+  if (text == "awq" || text == "gptq") return WeightFormat::int4;
+  return parse_enum<WeightFormat>(text, weight_format_names);
 }
 
 struct ServeRequest : ArrivingRequests {

@@ -184,13 +184,15 @@ void describe_tried(NeedAnswer& out, S& search, const Goal& goal) {
   }
 }
 
+[[nodiscard]] std::string number_text(double x) { return x == std::floor(x) ? fmt::format("{:.0f}", x) : fmt::format("{:.6g}", x); }
+
 /// Why nothing can run at the least value, and at the largest where that is another reason: "at 8: ...; at 1048576: ...".
 [[nodiscard]] std::string troubles_of(const NeedAnswer& out) {
   const NeedTried &first = out.tried.front(), &last = out.tried.back();
-  const std::string at_first = fmt::format("at {:.6g}: {}", first.value, first.trouble);
+  const std::string at_first = fmt::format("at {}: {}", number_text(first.value), first.trouble);
   return without_numbers(first.trouble) == without_numbers(last.trouble)
              ? at_first
-             : fmt::format("{}; at {:.6g}: {}", at_first, last.value, last.trouble);
+             : fmt::format("{}; at {}: {}", at_first, number_text(last.value), last.trouble);
 }
 
 /// The reason where no value holds.
@@ -203,10 +205,9 @@ void say_why(NeedAnswer& out, const Goal& goal) {
     out.reason = out.tried.empty() ? "there is no value to try" : "nothing can run: " + troubles_of(out);
     return;
   }
-  const auto number = [](double x) { return x == std::floor(x) ? fmt::format("{:.0f}", x) : fmt::format("{:.6g}", x); };
   out.reason = fmt::format("none from {} to {} {} is enough; {} comes nearest, with {:.4g} ({}; wanted {} {:.4g}); there takes most: {}",
-                           number(out.tried.front().value), number(out.tried.back().value), out.unit.empty() ? out.unknown : out.unit,
-                           number(nearest->value), *nearest->measure, goal.measured, goal.at_least ? "at least" : "at most", goal.limit,
+                           number_text(out.tried.front().value), number_text(out.tried.back().value), out.unit.empty() ? out.unknown : out.unit,
+                           number_text(nearest->value), *nearest->measure, goal.measured, goal.at_least ? "at least" : "at most", goal.limit,
                            nearest->binds);
   out.binding = nearest->binds;
 }
@@ -235,7 +236,7 @@ template <class Plan, class Ask>
     q.goal.reference = reference.outcome;
   } else if (q.goal.against == Against::least) {
     const auto runs = std::find_if(q.values.begin(), q.values.end(), [&](double value) { return search.at(value).trouble.empty(); });
-    if (runs == q.values.end()) return fmt::format("nothing can run: at {:.6g}: {}", q.values.front(), search.at(q.values.front()).trouble);
+    if (runs == q.values.end()) return fmt::format("nothing can run: at {}: {}", number_text(q.values.front()), search.at(q.values.front()).trouble);
     q.goal.reference = search.at(*runs).outcome;
   }
   return "";
