@@ -22,8 +22,6 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-constexpr double far_from_predicted = 1.5;  ///< measured / predicted or its inverse, which only a wide range holds
-
 /// What a rule says of its finding, or the name of the cause.
 std::string in_words(const Finding& f) {
   constexpr std::string_view also = "or ";  // of a rule that stands beside another
@@ -302,7 +300,8 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   else if (out.state == RunState::slower_than_predicted)
     out.verdict = fmt::format("slower than predicted by x{:.3g}, too little to call it a fault: {}", c.judged.ratio, compared);
   else if (fine) {
-    const bool far = c.judged.compared && std::fabs(std::log(c.judged.ratio)) > std::log(far_from_predicted);
+    const bool far = c.judged.compared && std::fabs(std::log(c.judged.ratio)) > std::log(c.numbers("judgement")["margin_of_guess"]) &&
+                     c.judged.at->measured >= c.judged.at->low && c.judged.at->measured <= c.judged.at->high;
     out.verdict = (c.judged.faster                     ? fmt::format("faster than predicted by x{:.3g}, beyond its range: ", 1 / c.judged.ratio)
                    : c.judged.compared             ? std::string{far ? "as predicted, within a wide range: " : "as predicted: "}
                    : !why_not.empty()              ? fmt::format("nothing to judge: {}; ", why_not)

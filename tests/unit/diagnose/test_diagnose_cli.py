@@ -261,6 +261,13 @@ def test_half_the_port_of_a_pair(folder):
     assert states == ["slow", "as_predicted", "as_predicted"], states
 
 
+def test_what_only_a_wide_range_holds(folder):
+    """8 L40S reach 0.1 to 0.7 of their links, by board: half as much as predicted is inside that range, and said to be."""
+    for bus, words in ((9.45, "as predicted, within a wide range: "), (15.5, "as predicted: at")):
+        verdict = diagnosed(folder, run_of(bus, nodes=1, gpu="NVIDIA L40S", per_node=4), "-s", "l40s-pcie")["verdict"]
+        assert verdict.startswith(words), verdict
+
+
 def test_one_node_of_several(folder):
     """The number and the table are of the node that the verdict names; what people copy is printed whole."""
     for node, bus in ((1, 790), (2, 840), (3, 845), (4, 600)):

@@ -49,9 +49,9 @@ refused(*SMALL, "--capacity", 1.25, saying=["--capacity is of plan train"])
 
 # of two machines the message names the one that lacks memory
 refused("--model", "llama3-405b", "--system", "dgx-h200", "--gpus", 8, "--disaggregated", "--prefill-system", "dgx-a100", "--prefill-gpus", 4,
-        saying=["does not fit 4 a100-sxm-80s", "8 prefill GPUs fit"])
+        saying=["does not fit 4 x a100-sxm-80", "8 prefill GPUs fit"])
 refused("--model", "llama3-405b", "--system", "dgx-a100", "--gpus", 2, "--disaggregated", "--prefill-system", "dgx-h200", "--prefill-gpus", 8,
-        saying=["does not fit 2 a100-sxm-80s"])
+        saying=["does not fit 2 x a100-sxm-80"])
 
 # drafts need a module of the model that writes them
 refused("--model", "llama3-70b", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", saying=["--stack trtllm-mtp", "llama3-70b"])

@@ -59,9 +59,9 @@ std::optional<TimedRow> row_of(std::string_view line, Tokens& tokens) {
   return std::nullopt;
 }
 
-/// Times at the largest common size that no repeat of a test has: sound runs of one machine scatter by a tenth at most.
+/// Times at the largest common size that no repeat of a test has: sound runs of one machine are within a tenth of their middle.
 bool times_differ(const Test& a, const Test& b) {
-  constexpr double least_bytes = 1 << 20, most = 1.2;
+  constexpr double least_bytes = 1 << 20, of_middle = 1.1, most = of_middle * of_middle;
   for (auto at = a.times.rbegin(); at != a.times.rend() && at->first >= least_bytes; ++at)
     if (const auto other = b.times.find(at->first); other != b.times.end())
       return std::max(at->second, other->second) > most * std::min(at->second, other->second);
