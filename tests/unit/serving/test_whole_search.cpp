@@ -241,6 +241,28 @@ TEST_CASE("a looser limit, more GPUs and more memory never answer less, and a na
   CHECK(count.answered * 3 >= count.asked);
 }
 
+TEST_CASE("on servers of few GPUs one request is answered by tensor ranks on several, and no named number of them answers faster", "[serving]") {
+  static const ServingTable table = load_serving_table();
+  for (const int domain : {1, 2}) {
+    Asked asked{.question = {}, .system = with_parameter(load_system("dgx-h100"), DesignParameter::domain, domain)};
+    ServingQuestion& q = asked.question;
+    q.model = load_model("llama3-70b");
+    q.stack = table.stack("vllm", asked.system.gpu.generation);
+    q.constants = table.constants(asked.system.gpu.generation);
+    q.format = {WeightFormat::fp8, 1.0};
+    q.gpus = 4;
+    q.concurrency = 1;
+    q.top = 1;
+    const double searched = best(asked);
+    CHECK(plan_serving(asked.system, q).layouts.front().engine.tp > domain);
+    for (const int tp : {1, 2, 4}) {
+      q.tp = tp;
+      CAPTURE(domain, tp);
+      CHECK(searched >= as_much * best(asked));
+    }
+  }
+}
+
 TEST_CASE("need, compare and plan agree on what GPUs serve, in domains of one GPU and of many", "[serving]") {
   support::Random random{static_cast<std::uint64_t>(number_of("FABRICOST_SEED", 20261126)) * 32452843ULL};
   int met = 0;
