@@ -332,6 +332,8 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   q.batch_within = r.batch_within;
   q.plain_within = r.plain_within;
   q.stack = stack_on(r.stack, system).load();
+  if (q.pp.value_or(1) > 1 && !q.schedule && q.stack.schedules.empty())
+    throw Refusal(fmt::format("<pp> {}: {} runs no pipeline; leave it out, or say with <schedule> what runs one", *q.pp, q.stack.title));
   if (q.vp && *q.vp > 1 && !q.schedule) {
     const auto own = std::find_if(q.stack.schedules.begin(), q.stack.schedules.end(), takes_chunks);
     q.schedule = own == q.stack.schedules.end() ? PipelineSchedule::interleaved : *own;

@@ -2,6 +2,7 @@
 
 #include "questions.hpp"
 
+#include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -46,4 +47,19 @@ TEST_CASE("Gradients sharded between microbatches are refused with pipeline stag
   CHECK_THROWS_WITH(plan_training(h100, q), Catch::Contains("with pipeline stages"));
   q.zero = 1;
   CHECK(plan_training(h100, q).layouts.front().layout.pp == 4);
+}
+
+TEST_CASE("a program without pipelines is given no stages, and refuses them by name") {
+  PlanRequest r;
+  r.system.name = "dgx-h100";
+  r.model.name = "mpt-30b";
+  r.stack.name = "composer-fsdp";
+  r.gpus = 64;
+  r.global_batch = 768;
+  r.sequence = 2048;
+  for (const PlannedLayout& one : answer(r).layouts) CHECK(one.pp == 1);
+  r.pp = 4;
+  CHECK_THROWS_WITH(answer(r), Catch::Contains("runs no pipeline"));
+  r.schedule = PipelineSchedule::one_f_one_b;
+  CHECK(answer(r).layouts.front().pp == 4);
 }
