@@ -177,7 +177,7 @@ TEST_CASE("the interval of a kind of model that no fit saw is as wide as publish
     auto r = training(model, system, 8, 4096, PlanRequest{}.sequence);
     r.image = image;
     r.top = 1;
-    const PlannedLayout& first = answer(r).layouts.front();
+    const PlannedLayout first = answer(r).layouts.front();
     return std::log(first.interval.second / first.interval.first) / 2;
   };
   const double decoder = width("llama3-8b", "dgx-h100", "");
