@@ -32,7 +32,7 @@ std::string verdict_of(const MoeAnswer& a) {
 
 std::string verdict_of(const std::vector<MoeAnswer>& all) {
   const MoeAnswer &first = all.front(), &last = all.back();
-  return fmt::format("{} at {} to {} at {:.0f}: {} of tokens x {}", time_text(first.time), counted(static_cast<long long>(first.tokens), "token"),
+  return fmt::format("{} at {} to {} at {:.0f}: {} of tokens x {}", time_text(first.time), counted(first.tokens, "token"),
                      time_text(last.time), last.tokens, first.operation, exchange_text(first));
 }
 

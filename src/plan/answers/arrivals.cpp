@@ -148,7 +148,8 @@ std::string arriving_text(const LoadQuestion& load) {
 ServedArrivals served_arrivals(const ServingQuestion& q, const LoadedServing& of, const LoadQuestion& load) {
   const LoadFigures& f = of.figures;
   ServedArrivals out{.asked = load.rate(), .rate = f.rate, .saturation = of.saturation};
-  if (out.rate_within = of.rate_within) {
+  out.rate_within = of.rate_within;
+  if (of.rate_within) {
     const auto [low, high] = certainty_of(q, of.deployment).rate;
     const double each = *of.rate_within / of.deployment.tokens_per_s_per_gpu;
     out.interval_rate_within = {each * low, each * high};

@@ -306,7 +306,7 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
     return answer(asked);
   }
   asked.spares = usual;
-  const GoodputAnswer out = answer(asked);
+  GoodputAnswer out = answer(asked);
   const double paid = paid_for(run, *machine.value, prices, 0), more = paid_for(run, *machine.value, prices, usual);
   if (out.goodput * paid > waiting.goodput * more) return out;
   asked.spares = 0;
