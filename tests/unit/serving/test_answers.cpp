@@ -349,6 +349,18 @@ TEST_CASE("requests of one length are kept by the replicas with the fewest as we
   CHECK(within(0, RequestRoute::fewest) >= 0.95 * within(0, RequestRoute::round_robin));
 }
 
+TEST_CASE("a layout that answers none while requests arrive is not listed beside one that holds them") {
+  ServeRequest r = request("gemma-3-27b", "dgx-b200", 32);
+  r.isl = 256;
+  r.osl = 64;
+  r.ttft = units::s(1);
+  r.tpot = units::ms(80);
+  r.request_rate = RequestRate{2400};
+  const ServeAnswer plan = answer(r);
+  CHECK(plan.layouts.size() >= 2);
+  for (const PlannedDeployment& one : plan.layouts) CHECK(one.tokens_per_second > 0);
+}
+
 TEST_CASE("lengths beside a trace are refused, and its GPUs are found upward from the least") {
   RequestLoad trace;
   for (int i = 0; i < 40; ++i) REQUIRE(add_request(trace, 250.5 * i, 1000, 50).empty());

@@ -89,7 +89,9 @@ class LoadedSearch {
     order_.resize(std::min(order_.size(), top));
     std::vector<LoadedServing> out;
     for (const std::size_t i : order_) {
-      out.push_back(finished(all_[i]));
+      LoadedServing row = finished(all_[i]);
+      if (!out.empty() && row.figures.tokens <= 0) continue;  // none is answered before the last request arrives
+      out.push_back(std::move(row));
       if (!out.front().keeps) break;  // the nearest, which says what is missed
     }
     return out;
