@@ -6,6 +6,7 @@
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/specs/sites.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>
 
@@ -191,11 +192,9 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
   q.cuda_graphs = r.cuda_graphs.value_or(false);
   q.adapters.rank = r.lora_rank.value_or(0);
   for (const std::string& modules : r.lora_modules)
-    for (std::size_t from = 0; from < modules.size(); from = std::min(modules.find(',', from), modules.size()) + 1) {
-      const std::string module = modules.substr(from, modules.find(',', from) - from);
+    for (const std::string_view module : core::listed(modules))
       if (const std::string_view of = fused_module(module); !of.empty())
         throw Refusal(fmt::format("<lora_modules>: {} is in {}; give that", module, of));
-    }
   q.adapters.modules = set_of<AdapterModule>(r.lora_modules, adapter_module_names, "lora_modules");
   if (!q.adapters.modules.empty() && !r.lora_rank) throw Refusal("<lora_modules> need the rank of the adapters, <lora_rank>");
   q.adapters.in_4_bit = r.load_in_4bit;

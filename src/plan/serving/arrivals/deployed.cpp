@@ -149,10 +149,10 @@ double Deployed::saturation() {
 double Deployed::measured_saturation() {
   judged_ = false;
   const double held_by_each = std::min(scheduler_.sequences, held_of(load_, q_, p_.apart).fit(scheduler_.cache)) * scheduler_.replicas;
+  const int parts = load_.trace ? 1 : equal_parts();
   int share = 1;
-  for (const int parts = load_.trace ? 1 : equal_parts(); share < parts && fillings * held_by_each * engines_ / share > most_saturating;)
-    do ++share;
-    while (parts % share != 0);
+  for (int d = 2; d <= parts && fillings * held_by_each * engines_ / share > most_saturating; ++d)
+    if (parts % d == 0) share = d;
   take_share(share);
   const double out = measured_saturation(held_by_each * engines_);
   take_share(1.0 / share);

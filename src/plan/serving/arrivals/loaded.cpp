@@ -238,7 +238,7 @@ class LoadedSearch {
     if (keeps) {
       while (one->narrow()) continue;
       best_ = std::max(best_, one->kept());
-      if (std::isfinite(one->broken())) static_cast<void>(one->kept_at(one->broken()));
+      if (q_.disaggregated && std::isfinite(one->broken())) static_cast<void>(one->kept_at(one->broken()));  // which kind is late there
     }
     fewer_ = one->reads_late();
     if (!keeps) return false;
