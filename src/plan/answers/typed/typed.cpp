@@ -3,6 +3,7 @@
 #include "text/plain_tree.hpp"
 #include "specs/tree.hpp"
 #include "text/amounts.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/cost.hpp>
