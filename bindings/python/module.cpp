@@ -5,6 +5,7 @@
 
 #include "text/amounts.hpp"
 
+#include <fabricost/text/quantity.hpp>
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>

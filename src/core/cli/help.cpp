@@ -9,6 +9,7 @@
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/request_error.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

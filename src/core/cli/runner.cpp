@@ -14,6 +14,7 @@
 #include "text/plain_text.hpp"
 #include "text/text_table.hpp"
 
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/version.hpp>

@@ -10,6 +10,8 @@
 #include <fabricost/predict/compile.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 
+#include <fmt/format.h>
+
 namespace fabricost::plan {
 
 RequestTable<RlRequest> RlRequest::fields() {

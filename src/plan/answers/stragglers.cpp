@@ -1,13 +1,15 @@
 /// Computes the step that waits for the slowest rank.
 
+#include "text/quantile.hpp"
+
 #include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/stragglers.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-
-#include "text/quantile.hpp"
 
 namespace fabricost::plan {
 

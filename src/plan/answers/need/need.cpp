@@ -8,6 +8,7 @@
 #include "answers/nearest_served.hpp"
 #include "answers/searched.hpp"
 #include "answers/varied/varied.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/system.hpp>
