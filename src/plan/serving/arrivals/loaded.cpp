@@ -91,7 +91,7 @@ class LoadedSearch {
     for (const std::size_t i : order_) {
       LoadedServing row = finished(all_[i]);
       if (!out.empty() && row.figures.tokens <= 0) continue;  // none is answered before the last request arrives
-      out.push_back(std::move(row));
+      out.push_back(row);
       if (!out.front().keeps) break;  // the nearest, which says what is missed
     }
     return out;
