@@ -110,6 +110,29 @@ def test_services_under_arrivals_are_told_apart_by_line_and_broken_figures_refus
         evaluation.validate(file)
 
 
+def test_published_datasets_and_services_of_mlperf_are_met():
+    report = published("mlperf_inference", "second/workloads")
+    assert len(report.counted) > 150 and report.to_dict()["median_ape"] < 20 and report.to_dict()["interval_coverage"] > 0.8
+    of_scenario = report.counted.assign(off=(report.counted.predicted / report.counted.measured - 1).abs()).groupby(report.counted.group.str.split("_").str[0]).off.median()
+    assert of_scenario["offline"] < 0.16 and of_scenario["server"] < 0.25, of_scenario
+
+
+def test_a_service_answers_no_more_than_a_whole_dataset_and_less_with_closer_limits(tmp_path):
+    header = ("round,division,accelerator,benchmark,scenario,tokens_per_s,tokens_per_s_per_gpu,samples_per_s,tp,pp,ep,precision,weight_data_types,batch_size,config_note,"
+              "ttft_limit_ms,tpot_limit_ms,framework\n")
+    run = "v5.1,closed,NVIDIA H200-SXM-141GB,llama2-70b-99,{},32000,4000,{},1,1,,fp8,,2048,,{},TensorRT 10.11\n"
+    file = tmp_path / "runs.csv"
+    file.write_text(header + run.format("Offline", 110, "2000,200") + run.format("Server", 110, "2000,200") + run.format("Server", 110, "450,40")
+                    + run.format("Server", "", "450,40") + run.format("Server", 110, ",") + run.format("Server", 110, "1,1").replace("llama2-70b-99", "gptj-99"))
+    rows = evaluation.validate(file).rows
+    whole, service, close = rows.predicted[:3]
+    assert whole >= service > close > 0 and (rows.low[:3] <= rows.predicted[:3]).all() and (rows.predicted[:3] <= rows.high[:3]).all()
+    assert ["length of the answers" in rows.skipped[3], "limits" in rows.skipped[4], "search of beams" in rows.skipped[5]] == [True] * 3
+    file.write_text(header + run.format("Offline", -110, "2000,200"))
+    with pytest.raises(fc.SpecError, match=r'runs.csv:2: samples_per_s is "-110"'):
+        evaluation.validate(file)
+
+
 def test_pipelines_that_say_too_little_give_the_reason(tmp_path):
     rows = rows_of(tmp_path, "pipeline",
                    "a,g,X,,,,,8,1,1,24,6,1F1B,,,,,bubble_rate,0.2,fraction", "b,g,X,,,,,,,,,,1F1B,,,,,bubble_rate,(p-1)/m,formula",

@@ -5,8 +5,8 @@
 >>> from fabricost import evaluation
 >>> evaluation.validate("pipeline.csv").by_group["zb_throughput"]["median_ape"]  # doctest: +SKIP
 
-The columns of a table say of what kind it is: training steps, serving runs, services under arrivals, pipeline schedules, experts, reliability (their
-modules say what is predicted how).
+The columns of a table say of what kind it is: training steps, serving runs, services under arrivals, whole datasets, pipeline schedules, experts,
+reliability (their modules say what is predicted how).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 import fabricost as fc
 
 from .. import _core
-from . import _fit, arrivals, experts, kernels, pipeline, reliability, serving, training
+from . import _fit, arrivals, experts, kernels, mlperf, pipeline, reliability, serving, training
 from ._fit import Fit
 from ._table import Report, Row, header_of, pd
 
 __all__ = ["Fit", "Report", "fit", "validate"]
 
-_KNOWN_BY = ((training, set(training.COLUMNS)), (serving, set(serving.COLUMNS)), (arrivals, set(arrivals.COLUMNS)),
+_KNOWN_BY = ((training, set(training.COLUMNS)), (serving, set(serving.COLUMNS)), (arrivals, set(arrivals.COLUMNS)), (mlperf, {"benchmark", "scenario", "tokens_per_s_per_gpu"}),
              (pipeline, {"id", "group", "schedule", "t_f_ms", "metric", "value"}), (experts, {"id", "group", "tokens_per_rank", "quantity", "value"}),
              (reliability, {"id", "group", "topic", "system", "quantity", "value"}))
 
@@ -32,7 +32,7 @@ def _predicted(file: str) -> Any:
     columns, rows = header_of(file)
     kind = next((kind for kind, known in _KNOWN_BY if known <= set(columns)), None)
     if kind is None:
-        raise fc.RequestError(f"{file}: is no table of steps, serving runs, arrivals, pipeline schedules, experts or reliability; fc.validate compares points and kernels")
+        raise fc.RequestError(f"{file}: is no table of steps, serving runs, arrivals, datasets, pipeline schedules, experts or reliability; fc.validate compares points and kernels")
     if missing := [column for column in kind.COLUMNS if column not in columns]:
         raise fc.SpecError(f"{file}: the column{'s' * (len(missing) > 1)} {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing\n  "
                            f"such a table has at least {','.join(kind.COLUMNS)}")
