@@ -43,7 +43,7 @@ TEST_CASE("tokens of all kinds pay for all GPUs, of clients and of arrivals, of 
   const auto between = [&](double low, double high) { return low * std::pow(high / low, std::uniform_real_distribution<>{0, 1}(random)); };
   const auto one_of = [&](std::vector<std::string> all) { return all[random() % all.size()]; };
   int cached = 0, apart = 0, pools = 0;
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 18; ++i) {
     ServeRequest r;
     r.system.name = one_of({"dgx-h100", "dgx-b200", "gb200-nvl72"});
     r.model.name = one_of({"llama3-8b", "qwen3-30b-a3b", "llama3-70b"});
@@ -88,9 +88,9 @@ TEST_CASE("tokens of all kinds pay for all GPUs, of clients and of arrivals, of 
       apart += one.disaggregated ? 1 : 0;
     }
   }
-  CHECK(cached > 10);
-  CHECK(apart > 10);
-  CHECK(pools > 3);
+  CHECK(cached > 5);
+  CHECK(apart > 5);
+  CHECK(pools > 1);
 }
 
 TEST_CASE("a plan of serving costs the same in fabricost cost, GPUs that it leaves idle and prices of one's own too") {
