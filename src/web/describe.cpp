@@ -21,9 +21,10 @@ namespace fabricost::web {
 
 namespace {
 /// By Amount.
-constexpr std::array<std::string_view, 11> amount_names{
+constexpr std::array<std::string_view, 12> amount_names{
     "number",           "count",        "length", "large_count",       "seconds",  "share",
-    "bytes_per_second", "one_way_rate", "size",   "size_or_unbounded", "gibibytes"};
+    "bytes_per_second", "one_way_rate", "size",   "size_or_unbounded", "gibibytes", "kilometres"};
+static_assert(amount_names.size() == static_cast<std::size_t>(Amount::kilometres) + 1);
 }
 
 std::string spelled(std::span<const Field> fields, std::string_view name, std::string_view value) {
