@@ -220,9 +220,9 @@ class ServingRun : public Question {
     }
     if (figure == "tokens_per_s") {
       if (run_.batch >= 1) return run_.batch * osl / static_batch_seconds(engine_, stack, run_.batch, isl, osl);
-      // as many requests as the cache holds, each replaced when answered
-      const double room = std::max(1.0, std::floor(room_for(engine_, stack, isl + osl / 2)));
-      return aggregated(engine_, stack, {isl, osl, std::min(room, 2048.0)}).rate * osl;
+      // as many requests as are there and the cache holds, each replaced when answered
+      const double room = std::max(1.0, std::floor(room_for(engine_, stack, isl + osl / 2))), most = run_.load.concurrency > 1 ? run_.load.concurrency : 2048;
+      return aggregated(engine_, stack, {isl, osl, std::min(room, most)}).rate * osl;
     }
     if (figure == "first_token") return prefill_prompt(engine_, stack, isl).alone;
     if (figure == "decode_rate") {

@@ -51,11 +51,14 @@ def fit(*tables: str | Any, leave_out: Sequence[str] = (), **options: Any) -> Fi
     questions = _core._Questions()
     frames = [table for table in tables if isinstance(table, pd.DataFrame)]
     read = {str(table): header_of(str(table)) for table in tables if not isinstance(table, pd.DataFrame)}
-    steps, served = ([table for table, (columns, _) in read.items() if set(kind.COLUMNS) <= set(columns)] for kind in (training, serving))
-    timed = [table for table in read if table not in (*steps, *served)]
+    steps, served, whole = ([table for table, (columns, _) in read.items() if set(kind.COLUMNS) <= set(columns)] for kind in (training, serving, mlperf))
+    timed = [table for table in read if table not in (*steps, *served, *whole)]
 
     def rows_of(its: Sequence[str]) -> list[Row]:
         return [row for table in its for row in read[table][1]]
 
-    return _fit.fit(pd.concat([*frames, training.steps_of(rows_of(steps))], ignore_index=True), kernels.read(*timed), serving.fitted(rows_of(served), questions),
-                    questions, leave_out, tables=[*steps, *timed, *served], **options)
+    runs = serving.fitted(rows_of(served), questions)
+    if whole:
+        runs = pd.concat([runs, mlperf.fitted(rows_of(whole), questions)], ignore_index=True)
+    return _fit.fit(pd.concat([*frames, training.steps_of(rows_of(steps))], ignore_index=True), kernels.read(*timed), runs, questions, leave_out,
+                    tables=[*steps, *timed, *served, *whole], **options)

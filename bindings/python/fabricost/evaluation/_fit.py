@@ -510,6 +510,8 @@ def _unseen(runs: Any, u: Any, r: Any, jacobian: Any, weight: Any) -> dict[str, 
 def _add_serving(out: Fit, runs: Any, constants: Any) -> None:
     prior, found = _core._compute_prior(), []
     for (name, generation), its in runs.groupby(["stack", "generation"]):
+        if not its.figure.isin(["ttft", "first_token"]).any():
+            continue  # whole datasets alone say nothing of first tokens: the engine stays unknown there
         at = np.flatnonzero((runs["stack"] == name) & (runs.generation == generation))
         row = constants[at[0]].copy()
         for key, of in (("spread_tpot", its.figure != "ttft"), ("spread_ttft", its.figure == "ttft")):
@@ -518,4 +520,5 @@ def _add_serving(out: Fit, runs: Any, constants: Any) -> None:
                       "models": sorted(set(its.served)), "gpus": sorted(set(its.of_gpu)), "apart": bool(its.apart.any()),
                       **{load: its[load].max() for load in ("sequences", "prompt", "answer")}})
     out.serving = pd.DataFrame(found)
-    out.serving_gpus = {g: constants[np.flatnonzero(runs.generation == g)[0]] for g in runs.sort_values("order").generation.unique()}
+    known = runs[runs.generation.isin(out.serving.generation)].sort_values("order").generation.unique() if found else []
+    out.serving_gpus = {g: constants[np.flatnonzero(runs.generation == g)[0]] for g in known}

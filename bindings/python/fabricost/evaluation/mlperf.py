@@ -2,19 +2,22 @@
 
 Offline, all requests are there from the start: a closed loop of as many as an engine takes together. Server and interactive: the largest rate of arrivals
 at which 99 % of requests keep to the stated limits of first and of further tokens. Answers are as long as the run's (tokens over samples), prompts as the
-benchmark's mean. Nothing was fitted to such runs. Rows that state tensor ranks, the batch and the format of the weights count; else the layout is searched.
+benchmark's mean. Whole datasets can be fitted, services cannot: their rates are set by hand. Rows that state tensor ranks, the batch and the format of the weights count; else the layout is searched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
 import fabricost as fc
 
-from ._table import Row, Skipped, frame_of
+from . import serving
+from ._table import Row, Skipped, frame_of, number_of, pd
 from .machines import machine_of
+from .serving import stack_of
 
 COLUMNS = ["round", "division", "accelerator", "benchmark", "scenario", "tokens_per_s", "tokens_per_s_per_gpu", "samples_per_s", "tp", "pp", "precision",
            "weight_data_types", "batch_size", "config_note", "ttft_limit_ms", "tpot_limit_ms", "framework"]
@@ -54,11 +57,12 @@ def _is_stated(row: Row) -> bool:
 
 
 @cache
-def _best(system: str, model: str, asked: tuple[tuple[str, Any], ...]) -> Any:
-    return fc.plan_serve(system, model, top=1, **dict(asked))[0]
+def _best(asked: tuple[tuple[str, Any], ...]) -> Any:
+    return fc.plan_serve(top=1, **dict(asked))[0]
 
 
-def _served(row: Row) -> tuple[float, float, float]:
+def _run_of(row: Row) -> dict[str, Any]:
+    """What plan_serve is asked. Raises Skipped where the row says too little."""
     if row["division"] != "closed":
         raise Skipped("an open submission")
     model, prompt = next(((model, prompt) for start, model, prompt in _BENCHMARKS if row["benchmark"].startswith(start)), ("", 0))
@@ -69,24 +73,53 @@ def _served(row: Row) -> tuple[float, float, float]:
     samples = row.number("samples_per_s", 1e12)
     if not samples > 0:
         raise Skipped("length of the answers not stated")
-    system, answer, engine = _machine(row["accelerator"]), max(1, round(row.number("tokens_per_s", 1e12) / samples)), _engine(row)
-    asked: dict[str, Any] = {"isl": prompt, "osl": answer, "precision": weights, "stack": "trtllm" if "TensorRT" in row["framework"] else "vllm"} | engine
+    return {"system": _machine(row["accelerator"]), "model": model, "isl": prompt, "osl": max(1, round(row.number("tokens_per_s", 1e12) / samples)),
+            "precision": weights, "stack": stack_of(row["framework"])} | _engine(row)
+
+
+def _served(row: Row) -> tuple[float, float, float]:
+    asked = _run_of(row)
     if row["scenario"] == "Offline":
-        p = _best(system, model, tuple((asked | {"ttft_seconds": "1d"}).items()))
+        p = _best(tuple((asked | {"ttft_seconds": "1d"}).items()))
         return p.tokens_per_second_per_gpu, p.low_tokens_per_second_per_gpu, p.high_tokens_per_second_per_gpu
     first, each = (row.number(f"{time}_limit_ms") / 1e3 for time in ("ttft", "tpot"))
     if not min(first, each) > 0:
         raise Skipped("limits not stated")
     del asked["concurrency"]
-    kept = _best(system, model, tuple((asked | {"ttft_seconds": first, "tpot_seconds": each, "request_rate": _ANY_RATE}).items())).arrivals
+    kept = _best(tuple((asked | {"ttft_seconds": first, "tpot_seconds": each, "request_rate": _ANY_RATE}).items())).arrivals
     rates = (kept.rate_within_limits_per_second, kept.low_rate_within_limits_per_second, kept.high_rate_within_limits_per_second)
-    most, low, high = (rate * answer / engine["gpus"] for rate in rates)
+    most, low, high = (rate * asked["osl"] / asked["gpus"] for rate in rates)
     return most, low, high
+
+
+def _named(rows: Iterable[Row]) -> list[Row]:
+    """With the cells that all tables of published figures have."""
+    return [Row(row.file, row.line, {column: row[column] for column in (*COLUMNS, "ep")}
+                | {"id": f"{row['round']} {row['accelerator']}", "group": f"{row['scenario'].lower()}_{row['benchmark']}", "model": row["benchmark"],
+                   "metric": "tokens_per_s_per_gpu", "value": row["tokens_per_s_per_gpu"], "fully_specified": "yes" if _is_stated(row) else "no"}) for row in rows]
+
+
+def fitted(rows: Iterable[Row], questions: Any) -> Any:
+    """Whole datasets as a fit takes them: serving.runs_of. Services are not fitted, whose rates were set by hand."""
+    out = []
+    for row in _named(rows):
+        one: dict[str, Any] = {"id": row["id"], "group": row["group"], "model": row["model"], "metric": row["metric"], "measured": number_of(row["value"]) or 0.0,
+               "fully_specified": row["fully_specified"] == "yes", "figure": "tokens_per_s", "skipped": "", "at": -1, "formula": math.nan}
+        try:
+            if row["scenario"] != "Offline":
+                raise Skipped("requests that arrive")
+            run = _run_of(row)
+            one |= serving.asked(questions, run["system"], run["stack"], fc.load_model(run["model"]), run["precision"], 2 if run["precision"] == "bf16" else 1,
+                                 (run.get("tp", 1), run.get("dp", 1), run.get("pp", 1), run.get("ep", 1)), (run["isl"], run["osl"], run["concurrency"]), "tokens_per_s")
+            one["per"] = 1 / run["gpus"]
+        except (Skipped, fc.RequestError) as reason:
+            one["skipped"] = str(reason)
+        if not one["skipped"] and not one["measured"] > 0:
+            one["skipped"] = "no figure"
+        out.append(one)
+    return pd.DataFrame(out, columns=serving.OF_RUNS)
 
 
 def predicted(rows: Sequence[Row]) -> Any:
     """Output tokens/s of a GPU, by scenario and benchmark."""
-    runs = [Row(row.file, row.line, {column: row[column] for column in (*COLUMNS, "ep")}
-                | {"id": f"{row['round']} {row['accelerator']}", "group": f"{row['scenario'].lower()}_{row['benchmark']}", "model": row["benchmark"],
-                   "metric": "tokens_per_s_per_gpu", "value": row["tokens_per_s_per_gpu"], "fully_specified": "yes" if _is_stated(row) else "no"}) for row in rows]
-    return frame_of(runs, "metric", _served)
+    return frame_of(_named(rows), "metric", _served)

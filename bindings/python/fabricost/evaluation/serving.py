@@ -171,6 +171,20 @@ def _run_of(row: Row, figure: str, metric: str) -> dict[str, Any]:
     return run
 
 
+OF_RUNS = ["id", "group", "model", "metric", "measured", "fully_specified", "figure", "skipped", "at", "per", "formula", "generation", "shipped", "described", "stack",
+           "system", "served", "of_gpu", "apart", "sequences", "prompt", "answer"]
+
+
+def asked(questions: Any, system: str, stack: str, model: Any, weights: str, kv: float, engine: tuple[int, int, int, int], load: tuple[float, float, float],
+          figure: str, prefill: tuple[int, int, int, int] | None = None, workers: tuple[int, int] = (1, 1), batch: int = 0,
+          settings: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Adds a question and tells what a fit wants to know of it."""
+    generation, shipped, described, gpu = questions.add_serving(system, stack, model, weights, kv, engine, prefill, workers, load, batch, figure, settings or {})
+    gpus = math.prod(engine[:3]) * (workers[1] if prefill else 1)
+    return {"at": len(questions) - 1, "generation": generation, "shipped": shipped, "described": described, "stack": stack, "system": system, "served": model.name,
+            "of_gpu": gpu, "apart": prefill is not None, "sequences": load[2] / gpus, "prompt": load[0], "answer": load[1]}
+
+
 def runs_of(rows: Iterable[Row], questions: Any) -> Any:
     """The rows as a pandas.DataFrame, a row for each figure of a line: `at` among the questions, whose price times `per` is the figure in its own unit,
     with `shipped` and `described` constants; `skipped` says why a row has none. Figures of different kinds of one group are groups of their own."""
@@ -195,19 +209,15 @@ def runs_of(rows: Iterable[Row], questions: Any) -> Any:
                 if figure in _FORMULAS:
                     one["formula"] = _formula(figure, run) / _unit(unit)
                 else:
-                    generation, shipped, described, gpu = questions.add_serving(
-                        run["system"], run["stack"], run["model"], run["weights"], run["kv"], run["engine"], run["prefill"], run["workers"],
-                        (run["isl"], run["osl"], run["concurrency"]), run["batch"], figure, run["settings"])
-                    gpus = math.prod(run["engine"][:3]) * (run["workers"][1] if run["prefill"] else 1)
-                    one |= {"at": len(questions) - 1, "per": _per(run, figure, metric) / _unit(unit), "generation": generation, "shipped": shipped, "described": described,
-                            "stack": run["stack"], "system": run["system"], "served": run["model"].name, "of_gpu": gpu, "apart": run["prefill"] is not None, "sequences": run["concurrency"] / gpus, "prompt": run["isl"], "answer": run["osl"]}
+                    one |= asked(questions, run["system"], run["stack"], run["model"], run["weights"], run["kv"], run["engine"], (run["isl"], run["osl"], run["concurrency"]), figure,
+                                 run["prefill"], run["workers"], run["batch"], run["settings"])
+                    one["per"] = _per(run, figure, metric) / _unit(unit)
             except (Skipped, fc.RequestError) as reason:
                 one["skipped"] = str(reason)
             if not one["skipped"] and not one["measured"] > 0:
                 one["skipped"] = "a figure of 0 has no relative error"
             out.append(one)
-    return pd.DataFrame(out, columns=["id", "group", "model", "metric", "measured", "fully_specified", "figure", "skipped", "at", "per", "formula", "generation", "shipped",
-                                      "described", "stack", "system", "served", "of_gpu", "apart", "sequences", "prompt", "answer"])
+    return pd.DataFrame(out, columns=OF_RUNS)
 
 
 def fitted(rows: Iterable[Row], questions: Any) -> Any:
