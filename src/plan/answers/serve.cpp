@@ -1,7 +1,7 @@
 /// Searches deployments of a served model.
 
-#include "answers/nearest_served.hpp"
 #include "answers/search_time.hpp"
+#include "answers/searched.hpp"
 #include "fields/refuse_given.hpp"
 #include "text/amounts.hpp"
 

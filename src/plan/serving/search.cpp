@@ -183,7 +183,7 @@ std::vector<int> ServingSearch::expert_counts(const EngineLayout& l) const {
   // on tensor ranks alone, split and distributed experts cost the same
   EngineLayout split = l;
   split.ep = 1;
-  if (l.attention_dp < 2 && why_not(split).empty()) return out;
+  if (l.attention_dp < 2 && why_skipped(split).empty()) return out;
   for (int ep = 2; ep < ranks && ep <= max && q_.stack.kernels.divides_experts; ++ep)
     if (ranks % ep == 0) out.push_back(ep);
   if (ranks <= max) out.push_back(ranks);
@@ -213,7 +213,7 @@ std::vector<Engine> ServingSearch::all_engines(const ServingQuestion::Sizes& giv
         if (ground.held(ground.of(l)) < 1) continue;
         for (const int ep : given.ep ? std::vector{*given.ep} : expert_counts(l)) {
           l.ep = ep;
-          if (const std::string no = why_not(l); !no.empty()) {
+          if (const std::string no = why_skipped(l); !no.empty()) {
             why = no;
             continue;
           }
@@ -451,7 +451,7 @@ bool ServingSearch::odd_group(int ranks) {
   return ranks > 1;
 }
 
-std::string ServingSearch::why_not(const EngineLayout& l) const {
+std::string ServingSearch::why_skipped(const EngineLayout& l) const {
   if (std::string no = why_impossible(q_.model, l); !no.empty()) return no;
   if (std::string no = why_refused(q_.model, l, q_.format.weights); !no.empty()) return no;
   if (l.ep > 1 && l.ep < l.ranks() && !q_.stack.kernels.divides_experts)

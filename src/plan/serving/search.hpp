@@ -88,7 +88,7 @@ class ServingSearch {
   /// Groups of 17, 19, 22, ... ranks: not used in practice, and each needs its own table of loads.
   [[nodiscard]] static bool odd_group(int ranks);
   /// The reason why a layout is skipped; empty if it is not.
-  [[nodiscard]] std::string why_not(const EngineLayout& l) const;
+  [[nodiscard]] std::string why_skipped(const EngineLayout& l) const;
   /// Bytes that a GPU lacks for `sequences` sequences with maximum use of host memory; at most 0: none.
   [[nodiscard]] double lacking(const Engine& e, double sequences, double context) const;
   void leave_out(const EngineLayout& l, double lacks) {

@@ -5,7 +5,6 @@
 #include "answers/need/runs.hpp"
 #include "answers/need/search.hpp"
 #include "answers/need/usual.hpp"
-#include "answers/nearest_served.hpp"
 #include "answers/searched.hpp"
 #include "answers/varied/varied.hpp"
 #include "text/amounts.hpp"
