@@ -46,13 +46,19 @@ inline constexpr bool makes<T, std::index_sequence<I...>> = requires {
 
 inline constexpr std::size_t max_fields = 50;
 
-/// Fields of a struct without bases or constructors. (From below: most structs have few, and each attempt is compiled.)
-template <class T, std::size_t n = 0>
+template <class T, std::size_t n>
+inline constexpr bool has_fields = n <= max_fields && makes<T, std::make_index_sequence<n>>;
+
+/// Fields of a struct without bases or constructors: at least `least`, fewer than `too_many`. (Each attempt is compiled: few of them, and short
+/// ones first, since most structs have few.)
+template <class T, std::size_t least = 0, std::size_t too_many = 0>
 [[nodiscard]] consteval std::size_t field_count() {
-  if constexpr (n < max_fields && makes<T, std::make_index_sequence<n + 1>>)
-    return field_count<T, n + 1>();
+  if constexpr (least + 1 == too_many)
+    return least;
+  else if constexpr (constexpr std::size_t n = too_many == 0 ? 2 * least + 2 : (least + too_many) / 2; has_fields<T, n>)
+    return field_count<T, n, too_many>();
   else
-    return n;
+    return field_count<T, least, n>();
 }
 
 // A structured binding spells out its names, so there is a case for each number of fields: for all names given, then for those after the
@@ -114,62 +120,60 @@ inline constexpr bool is_pair<std::pair<A, B>> = true;
 
 }  // namespace detail
 
-/// Values go this way into bytes, and by FieldReader out of them.
-class FieldWriter {
+/// The bytes of values, to which they are written or from which they are read. (One class for both ways: what passes a type is compiled once.)
+class FieldStream {
  public:
-  static constexpr bool reads = false;
-  void raw(const void* bytes, std::size_t count) { out_.append(static_cast<const char*>(bytes), count); }
+  FieldStream() = default;
+  explicit FieldStream(std::string_view bytes) : left_(bytes), reads_(true) {}
+  [[nodiscard]] bool reads() const { return reads_; }
+  /// \throws RequestError for missing bytes
+  void raw(void* bytes, std::size_t count);
+  [[nodiscard]] std::size_t left() const { return left_.size(); }
   [[nodiscard]] std::string take() { return std::move(out_); }
 
  private:
   std::string out_;
-};
-
-class FieldReader {
- public:
-  static constexpr bool reads = true;
-  explicit FieldReader(std::string_view bytes) : left_(bytes) {}
-  /// \throws RequestError for missing bytes
-  void raw(void* bytes, std::size_t count) {
-    if (count > left_.size()) throw RequestError("the pickled bytes are cut short");
-    std::copy_n(left_.data(), count, static_cast<char*>(bytes));
-    left_.remove_prefix(count);
-  }
-  [[nodiscard]] std::size_t left() const { return left_.size(); }
-
- private:
   std::string_view left_;
+  bool reads_ = false;
 };
+
+inline void FieldStream::raw(void* bytes, std::size_t count) {
+  if (!reads_) {
+    out_.append(static_cast<const char*>(bytes), count);
+    return;
+  }
+  if (count > left_.size()) throw RequestError("the pickled bytes are cut short");
+  std::copy_n(left_.data(), count, static_cast<char*>(bytes));
+  left_.remove_prefix(count);
+}
 
 /// Writes the values or reads them, whichever way the stream goes; a writer changes none. Types with constructors or a base name their
 /// fields in a function pass_fields(stream, value), which is found by the type.
-template <class Stream, class... T>
-void pass(Stream& stream, T&... values);
+template <class... T>
+void pass(FieldStream& stream, T&... values);
 
 namespace detail {
 
 /// A value that is written as one of another type.
-template <class Stream, class T, class As, class Back>
-void pass_as(Stream& stream, T& value, As as, Back back) {
+template <class T, class As, class Back>
+void pass_as(FieldStream& stream, T& value, As as, Back back) {
   pass(stream, as);
-  if constexpr (Stream::reads) value = back(std::move(as));
+  if (stream.reads()) value = back(std::move(as));
 }
 /// A length; at most the remaining bytes, so that damaged data cannot allocate memory.
-template <class Stream>
-[[nodiscard]] std::size_t pass_size(Stream& stream, std::size_t size) {
+[[nodiscard]] inline std::size_t pass_size(FieldStream& stream, std::size_t size) {
   auto count = static_cast<std::uint64_t>(size);
   pass(stream, count);
-  if constexpr (Stream::reads)
-    if (count > stream.left()) throw RequestError("the pickled bytes are cut short");
+  if (stream.reads() && count > stream.left()) throw RequestError("the pickled bytes are cut short");
   return static_cast<std::size_t>(count);
 }
-template <class One, class Stream, class List, class Add>
-void pass_list(Stream& stream, List& list, std::size_t most, Add add) {
+template <class One, class List, class Add>
+void pass_list(FieldStream& stream, List& list, std::size_t most, Add add) {
   const std::size_t count = pass_size(stream, static_cast<std::size_t>(list.size()));
   if (count > most) throw RequestError("the pickled bytes hold too many items");
-  if constexpr (Stream::reads) list = {};
+  if (stream.reads()) list = {};
   for (std::size_t i = 0; i < count; ++i) {
-    if constexpr (Stream::reads) {
+    if (stream.reads()) {
       One one{};
       pass(stream, one);
       add(std::move(one));
@@ -182,8 +186,8 @@ void pass_list(Stream& stream, List& list, std::size_t most, Add add) {
   }
 }
 
-template <class Stream, class T>
-void pass_one(Stream& stream, T& value) {
+template <class T>
+void pass_one(FieldStream& stream, T& value) {
   if constexpr (std::same_as<T, bool>) {
     pass_as(stream, value, static_cast<unsigned char>(value), [](unsigned char byte) { return byte != 0; });
   } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
@@ -209,13 +213,13 @@ void pass_one(Stream& stream, T& value) {
   } else if constexpr (is_optional<T>) {
     bool there = value.has_value();
     pass(stream, there);
-    if constexpr (Stream::reads) value = there ? T{std::in_place} : T{};
+    if (stream.reads()) value = there ? T{std::in_place} : T{};
     if (there) pass(stream, *value);
   } else if constexpr (is_shared<T>) {
     using E = std::remove_const_t<typename T::element_type>;
     std::optional<E> held = value == nullptr ? std::nullopt : std::optional<E>{*value};
     pass(stream, held);
-    if constexpr (Stream::reads) value = held ? std::make_shared<const E>(std::move(*held)) : nullptr;
+    if (stream.reads()) value = held ? std::make_shared<const E>(std::move(*held)) : nullptr;
   } else if constexpr (is_pair<T>) {
     pass(stream, value.first, value.second);
   } else if constexpr (requires { pass_fields(stream, value); }) {
@@ -227,15 +231,15 @@ void pass_one(Stream& stream, T& value) {
 
 }  // namespace detail
 
-template <class Stream, class... T>
-void pass(Stream& stream, T&... values) {
+template <class... T>
+void pass(FieldStream& stream, T&... values) {
   (detail::pass_one(stream, values), ...);
 }
 
 /// All fields of a value as bytes; equal bytes mean equal values.
 template <class T>
 [[nodiscard]] std::string bytes_of(const T& value) {
-  FieldWriter out;
+  FieldStream out;
   pass(out, const_cast<T&>(value));  // only read
   return out.take();
 }
@@ -243,7 +247,7 @@ template <class T>
 /// \throws RequestError for bytes that are not such a value
 template <class T>
 [[nodiscard]] T value_of(std::string_view bytes) {
-  FieldReader in{bytes};
+  FieldStream in{bytes};
   T value{};
   pass(in, value);
   if (in.left() > 0) throw RequestError("the pickled bytes are too long");

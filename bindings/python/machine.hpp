@@ -17,8 +17,7 @@ struct Machine : System {
   SavedSystem origin;
 };
 /// Found by fields.hpp.
-template <class Stream>
-void pass_fields(Stream& stream, Machine& machine) {
+inline void pass_fields(FieldStream& stream, Machine& machine) {
   pass(stream, static_cast<System&>(machine), machine.origin);
 }
 

@@ -21,8 +21,7 @@ using namespace py::literals;
 namespace fabricost::core {
 
 // Found by fields.hpp.
-template <class Stream>
-static void pass_fields(Stream& stream, PredictAnswer& answer) {
+static void pass_fields(python::FieldStream& stream, PredictAnswer& answer) {
   python::pass(stream, static_cast<Prediction&>(answer), answer.system, answer.assumed, answer.norm, answer.upgrade);
 }
 

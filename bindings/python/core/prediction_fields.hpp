@@ -8,8 +8,7 @@
 namespace fabricost::core {
 
 // Found by fields.hpp. Types with constructors or a base have their fields named here; one that is added there stops the build here.
-template <class Stream>
-void pass_fields(Stream& stream, Fabric& f) {
+inline void pass_fields(python::FieldStream& stream, Fabric& f) {
   static_assert(sizeof(Fabric) == 376, "a field was added to Fabric or taken from it: here, too, then write its new size");
   auto& [levels, in_switch, sharp, neighbours_only, wrap, open_axes, torus_axes, torus] = static_cast<Connectivity&>(f);
   python::pass(stream, levels.sizes, levels.count, in_switch, sharp, neighbours_only, wrap, open_axes, torus_axes, torus, f.nodes,

@@ -23,8 +23,7 @@ namespace py = pybind11;
 namespace fabricost::core {
 
 // Found by fields.hpp.
-template <class Stream>
-static void pass_fields(Stream& stream, ValidationAnswer& answer) {
+static void pass_fields(python::FieldStream& stream, ValidationAnswer& answer) {
   python::pass(stream, static_cast<ErrorSummary&>(answer), answer.report);
 }
 

@@ -30,8 +30,7 @@ namespace fabricost::plan {
 namespace fabricost::python {
 
 /// All fields, those included that Python does not show. (A structured binding must name each of them.)
-template <class Stream>
-static void pass_fields(Stream& stream, Model& model) {
+static void pass_fields(FieldStream& stream, Model& model) {
   auto& [name, title, kind, layers, hidden, heads, kv_heads, head_dim, vocab, ffn, gated, tied, positions, biases, experts, top_k,
          expert_ffn, fp8_block, expert_hidden, shared_experts, shared_ffn, first_dense, expert_every, expert_groups, group_limit, q_rank,
          kv_rank, rope_dim, nope_dim, value_dim, output_rank, output_groups, gated_attention, shared_kv, index_heads, index_dim,
