@@ -49,8 +49,8 @@ inline constexpr std::size_t max_fields = 50;
 template <class T, std::size_t n>
 inline constexpr bool has_fields = n <= max_fields && makes<T, std::make_index_sequence<n>>;
 
-/// Fields of a struct without bases or constructors: at least `least`, fewer than `too_many`. (Each attempt is compiled: few of them, and short
-/// ones first, since most structs have few.)
+/// Fields of a struct without bases or constructors: at least `least`, fewer than `too_many`. (Each attempt is compiled: few of them, and
+/// short ones first, since most structs have few.)
 template <class T, std::size_t least = 0, std::size_t too_many = 0>
 [[nodiscard]] consteval std::size_t field_count() {
   if constexpr (least + 1 == too_many)
@@ -120,7 +120,7 @@ inline constexpr bool is_pair<std::pair<A, B>> = true;
 
 }  // namespace detail
 
-/// The bytes of values, to which they are written or from which they are read. (One class for both ways: what passes a type is compiled once.)
+/// The bytes of values, written or read. (One class for both ways: what passes a type is compiled once.)
 class FieldStream {
  public:
   FieldStream() = default;
