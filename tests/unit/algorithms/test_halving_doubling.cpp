@@ -4,6 +4,7 @@
 #include "oracle/simulator/collectives.hpp"
 #include "oracle/simulator/partners.hpp"
 #include "support/levels.hpp"
+#include "unit/algorithms/moves.hpp"
 
 using namespace fabricost::core;
 using support::close;
@@ -15,21 +16,12 @@ void compare_doubling(Collective collective, const std::vector<int>& sizes, bool
   INFO(name(collective) << (near_first ? " near first " : " far first ") << support::text(sizes));
   const Schedule schedule =
       schedule_of(near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling, collective, support::levels_of_sizes(sizes));
-  oracle::World w = collective == Collective::all_gather ? oracle::everyone_has_its_own(sizes)
-                                                         : oracle::everyone_contributes(sizes, oracle::everyone_has_its_own(sizes).ranks());
+  oracle::World w = support::ranks_before(collective, sizes);
   if (collective != Collective::all_gather) oracle::halving(w, near_first);
   if (collective != Collective::reduce_scatter) oracle::doubling(w, near_first);
-  CHECK((collective == Collective::all_reduce   ? oracle::all_reduced(w)
-         : collective == Collective::all_gather ? oracle::all_gathered(w)
-                                                : oracle::reduce_scattered(w)));
+  CHECK(support::is_done(collective, w));
   CHECK(schedule.algorithm == (near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling));
-  CHECK(schedule.steps() == w.steps());
-  for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
-    INFO("level " << level);
-    CHECK(schedule.steps(level) == w.steps(level));
-    CHECK(close(schedule.bytes(level), w.own_bytes(level)));
-    CHECK(close(schedule.bytes(level), w.serial_bytes(level)));
-  }
+  support::check_moves(schedule, w, sizes);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "oracle/simulator/exchanges.hpp"
 #include "oracle/simulator/rings.hpp"
 #include "support/levels.hpp"
+#include "unit/algorithms/moves.hpp"
 
 using namespace fabricost::core;
 using support::close;
@@ -17,22 +18,12 @@ TEST_CASE("rings level by level move what the hierarchical schedule says", "[sch
   for (const auto& sizes : cases)
     for (const Collective collective : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
       INFO(name(collective) << " " << support::text(sizes));
-      oracle::World w = collective == Collective::all_gather
-                            ? oracle::everyone_has_its_own(sizes)
-                            : oracle::everyone_contributes(sizes, oracle::everyone_has_its_own(sizes).ranks());
+      oracle::World w = support::ranks_before(collective, sizes);
       if (collective != Collective::all_gather) oracle::hierarchical_reduce_scatter(w, sizes);
       if (collective != Collective::reduce_scatter) oracle::hierarchical_all_gather(w, sizes);
-      CHECK((collective == Collective::all_reduce   ? oracle::all_reduced(w)
-             : collective == Collective::all_gather ? oracle::all_gathered(w)
-                                                    : oracle::reduce_scattered(w)));
+      CHECK(support::is_done(collective, w));
       const Schedule schedule = schedule_of(Algorithm::hierarchical, collective, support::levels_of_sizes(sizes));
-      CHECK(schedule.steps() == w.steps());
-      for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
-        INFO("level " << level);
-        CHECK(schedule.steps(level) == w.steps(level));
-        CHECK(close(schedule.bytes(level), w.own_bytes(level)));
-        CHECK(close(schedule.bytes(level), w.serial_bytes(level)));
-      }
+      support::check_moves(schedule, w, sizes);
     }
 }
 

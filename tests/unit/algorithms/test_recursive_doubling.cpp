@@ -4,6 +4,7 @@
 #include "oracle/simulator/collectives.hpp"
 #include "oracle/simulator/partners.hpp"
 #include "support/levels.hpp"
+#include "unit/algorithms/moves.hpp"
 
 using namespace fabricost::core;
 using support::close;
@@ -19,13 +20,7 @@ TEST_CASE("recursive doubling moves what partners who exchange everything move",
     oracle::recursive_doubling(w);
     REQUIRE(oracle::all_reduced(w));
     const Schedule schedule = schedule_of(Algorithm::recursive_doubling, Collective::all_reduce, support::levels_of_sizes(sizes));
-    CHECK(schedule.steps() == w.steps());
-    for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
-      INFO("level " << level);
-      CHECK(schedule.steps(level) == w.steps(level));
-      CHECK(close(schedule.bytes(level), w.own_bytes(level)));
-      CHECK(close(schedule.bytes(level), w.serial_bytes(level)));
-    }
+    support::check_moves(schedule, w, sizes);
   }
 }
 

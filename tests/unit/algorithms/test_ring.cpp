@@ -4,6 +4,7 @@
 #include "oracle/simulator/collectives.hpp"
 #include "oracle/simulator/rings.hpp"
 #include "support/levels.hpp"
+#include "unit/algorithms/moves.hpp"
 
 using namespace fabricost::core;
 using support::close;
@@ -14,14 +15,11 @@ namespace {
 void compare_ring(Collective collective, const std::vector<int>& sizes) {
   INFO(name(collective) << " on a ring of " << support::text(sizes));
   const Schedule schedule = schedule_of(Algorithm::ring, collective, support::levels_of_sizes(sizes));
-  oracle::World w = collective == Collective::all_gather ? oracle::everyone_has_its_own(sizes)
-                                                         : oracle::everyone_contributes(sizes, oracle::everyone_has_its_own(sizes).ranks());
+  oracle::World w = support::ranks_before(collective, sizes);
   const oracle::Ring ring = oracle::whole_ring(w.ranks());
   if (collective != Collective::all_gather) oracle::ring_reduce_scatter(w, {ring});
   if (collective != Collective::reduce_scatter) oracle::ring_all_gather(w, {ring});
-  CHECK((collective == Collective::all_reduce   ? oracle::all_reduced(w)
-         : collective == Collective::all_gather ? oracle::all_gathered(w)
-                                                : oracle::reduce_scattered(w)));
+  CHECK(support::is_done(collective, w));
   CHECK(schedule.steps() == w.steps());
   for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
     INFO("level " << level);

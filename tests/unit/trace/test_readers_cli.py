@@ -313,7 +313,7 @@ def test_tracelens_latencies_are_without_waiting(folder):
     assert answer["skipped"] == [{"reason": "a row without an operation or a time", "events": 1}]
 
 
-def test_what_a_published_log_of_aicb_says(folder):
+def test_what_a_published_log_of_aicb_says():
     if not MEASURED.is_dir():
         print(f"skipped: there are no traces in {MEASURED}")
         return

@@ -38,7 +38,7 @@ def test_the_file(folder):
     refused("--system", "dgx-a100", "-o", folder, saying=["--out", "not a regular file"])
 
 
-def test_what_is_sure_is_worth_a_change_and_comes_first(folder):
+def test_what_is_sure_is_worth_a_change_and_comes_first():
     found = json.loads(works("--system", "dgx-b200", "--nodes", "2,4,16", "--json"))
     sure = [one for one in found["ranges"] if one["sure"]]
     assert all(one["lost_percent_interval"][0] >= 1 for one in sure), sure

@@ -45,7 +45,7 @@ def pipeline(run: Any, *, exchange_seconds: float | None = None, ax: Any = None)
             ]
             ax.broken_barh(spans, row, facecolor=colour, hatch=hatch, edgecolor=BAR_EDGE, linewidth=0.5, zorder=2)
         _number(ax, [(one, bar) for one, bar in zip(rows, bars) if bar["kind"] == kind], scale, width / whole)
-    handed = _hand_overs(bars, run.stages, exchange_seconds)
+    handed = _hand_overs(bars, exchange_seconds)
     for (t0, s0), (t1, s1) in handed:
         ax.plot(
             [t0 * scale, t1 * scale], [s0 + 0.4 * np.sign(s1 - s0), s1 - 0.4 * np.sign(s1 - s0)], color="black", linewidth=0.8, zorder=4
@@ -108,7 +108,7 @@ def _time_scale(seconds: float) -> tuple[float, str]:
     return (1e6, "us") if seconds < 1e-3 else (1e3, "ms") if seconds < 10 else (1, "s")
 
 
-def _hand_overs(bars: Any, stages: int, exchange: float | None) -> list[tuple[tuple[float, int], tuple[float, int]]]:
+def _hand_overs(bars: Any, exchange: float | None) -> list[tuple[tuple[float, int], tuple[float, int]]]:
     """Lines from the end of a microbatch's forward on a stage to its start on the next, when hand-overs take time."""
     forward = {
         (int(b["stage"]), int(b["chunk"]), int(b["microbatch"])): (float(b["start_seconds"]), float(b["end_seconds"]))
