@@ -46,24 +46,9 @@ TEST_CASE("ranks beyond the power of two cost two more steps", "[schedule][oracl
     for (const bool near_first : {false, true}) {
       const Schedule schedule =
           schedule_of(near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling, Collective::all_reduce, Levels{n});
-      if (support::is_power_of_two(n)) {
-        CHECK(close(schedule.bytes(0), w.serial_bytes(0)));
-        CHECK(schedule.steps() == w.steps());
-      } else {
-        CHECK(schedule.steps() == w.steps());
-        // no rank sends more than this, and waiting for the fold and for the result costs no more than that
-        CHECK(schedule.bytes(0) >= w.bytes(0) - 1e-12);
-        CHECK(schedule.bytes(0) <= w.serial_bytes(0) + 1e-12);
-      }
+      CHECK(schedule.steps() == w.steps());
+      // the fold and the return of the result each take S over one link, one after the other: neither hides the other
+      CHECK(close(schedule.bytes(0), w.serial_bytes(0)));
     }
-  }
-}
-
-TEST_CASE("time spent folding ranks beyond the power of two is all there", "[schedule][oracle]") {
-  // the fold and the return of the result each take S over one link, one after the other: neither hides the other
-  for (const int n : {3, 5, 6, 7, 9, 12}) {
-    INFO(n << " ranks");
-    const oracle::World w = oracle::folded_all_reduce(n);
-    CHECK(close(schedule_of(Algorithm::rabenseifner, Collective::all_reduce, Levels{n}).bytes(0), w.serial_bytes(0)));
   }
 }
