@@ -28,7 +28,6 @@ inline constexpr double exactly = 1e-9, with_contention = 0.03;
 
 inline const std::vector<double> everywhere{tiny_message, middle_message, huge_message};
 inline const std::vector<double> in_the_limits{tiny_message, huge_message};
-inline const std::vector<double> latency_only{tiny_message};
 
 inline const std::vector<Op> ring_like{Op::all_reduce, Op::all_gather, Op::reduce_scatter};
 inline Collective collective(Op op) {

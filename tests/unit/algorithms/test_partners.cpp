@@ -6,7 +6,6 @@
 #include "support/levels.hpp"
 
 using namespace fabricost::core;
-using support::close;
 
 namespace {
 

@@ -18,7 +18,6 @@ using namespace synthetic;
 using specs::Folder;
 using specs::Outcome;
 using specs::outcome_of;
-using specs::replaced;
 
 namespace {
 

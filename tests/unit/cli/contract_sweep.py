@@ -35,8 +35,6 @@ class Sweep(Contract):
 
 
 class SweepCounts(Contract):
-    SUPERPOD = ["--system", "superpod-h100"]
-
     def test_what_runs_changes_where_crossovers_say(self):
         for system, operation in (("aws-p5", "all_reduce"), ("superpod-h100", "all_gather"), ("alps-gh200", "all_reduce")):
             for row in self.loaded("sweep", operation, "--system", system, "--nodes", "2,8", "--crossovers", "--json"):

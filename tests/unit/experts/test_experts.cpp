@@ -14,7 +14,6 @@
 #include "catch.hpp"
 
 using namespace fabricost::core;
-using namespace std::chrono_literals;
 using namespace fabricost::plan;
 
 namespace {

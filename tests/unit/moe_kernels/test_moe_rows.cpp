@@ -17,17 +17,6 @@ const std::string header =
     "source,system,ranks,phase,implementation,dtype,tokens_per_rank,hidden,experts,top_k,distribution,sms,time_us,notes\n";
 const std::string good = "a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,48.6,\n";
 
-/// The message of a faulty file; empty when it is read.
-template <class Call>
-std::string spec_fault(Call&& call) {
-  try {
-    call();
-  } catch (const SpecError& e) {
-    return e.what();
-  }
-  return "";
-}
-
 WorkloadReport report_of(const std::string& rows) { return validate_workloads({fabricost::test::WrittenFile(header + rows).path()}); }
 /// Errors of these rows as they were predicted.
 WorkloadReport summary_of(const std::vector<MoeKernelRow>& rows) { return summarise(std::vector<WorkloadRow>(rows.begin(), rows.end())); }

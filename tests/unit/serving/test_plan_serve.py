@@ -67,7 +67,7 @@ with tempfile.TemporaryDirectory() as folder:
         text = works(*SMALL[:6], "--requests", trace, "--ttft", "3s")
         assert f"{count} requests within" in text and not re.search(r"\de[+-]\d", text), text
         assert re.search(r"\n +(?=\S*[1-9])\S+ +100.0 % +\S+ +\d+ x tp", text), text
-    said = refused(*SMALL[:6], "--requests", trace, "--ttft", "1ms", saying=["5 requests within 360 s: no layout meets TTFT 1 ms"])
+    refused(*SMALL[:6], "--requests", trace, "--ttft", "1ms", saying=["5 requests within 360 s: no layout meets TTFT 1 ms"])
 
 # sessions whose prefixes lie in host memory once they have left the GPUs; a hit rate whose hits lie there
 CHAT = ["--model", "llama3-70b", "--system", "dgx-h100", "--gpus", 2, "--isl", 300, "--osl", 150, "--request-rate", "2/s", "--turns", 8,
