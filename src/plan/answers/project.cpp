@@ -371,10 +371,10 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
   return answer(asked);
 }
 
-/// The time limit of the run.
+/// The time limit of the run: the whole of its last day counts.
 [[nodiscard]] std::optional<Time> time_for(const ProjectRequest& r, const Calendar& calendar, const ProjectedRun& run) {
   if (!calendar.done_by) return r.in;
-  return units::s(std::chrono::duration<double>(*calendar.done_by - *calendar.start_on(run)).count());
+  return units::s(std::chrono::duration<double>(*calendar.done_by + std::chrono::days{1} - *calendar.start_on(run)).count());
 }
 
 /// The ends of a quantity proportional to the time of the run.

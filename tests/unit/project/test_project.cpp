@@ -325,6 +325,19 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
   }
 }
 
+TEST_CASE("a run that ends on the last day named is in time, and one that ends a day later is not") {
+  for (const int gpus : {64, 128, 512}) {
+    ProjectRequest r = asked("dgx-h100", gpus);
+    r.start = "2027-01-01";
+    const std::string ends = *answer(r).rows[0].ends;
+    INFO(gpus << " GPUs end on " << ends);
+    r.done_by = ends;
+    CHECK(*answer(r).rows[0].in_time);
+    r.start = "2027-01-02";
+    CHECK_FALSE(*answer(r).rows[0].in_time);
+  }
+}
+
 TEST_CASE("a machine that comes later has less time, and one that comes too late says so") {
   ProjectRequest r = asked("dgx-h100,dgx-b200", 0);
   r.start = "2027-01-01";
