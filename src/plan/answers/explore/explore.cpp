@@ -548,7 +548,8 @@ ExploreAnswer answer(const ExploreServeRequest& request) {
   space.apart = [&](const Place& at, const Compared& best) { return rate_apart(asked_at(question_in(questions[at.machine]), at), best, at.system); };
   ExploreAnswer out = explored(r, space);
   out.job = "serve";
-  out.title = fmt::format("Serving {}{}: {}", out.model, limits_text(r), counted(out.all_points));
+  out.title = fmt::format("Serving {}{}: {}{}", out.model, limits_text(r), counted(out.all_points),
+                          r.request_rate ? fmt::format("; money and energy are of the most requests that each holds, not of {:.4g}/s", r.request_rate->per_second) : "");
   return out;
 }
 
