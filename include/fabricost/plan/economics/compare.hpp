@@ -78,7 +78,7 @@ enum class LayoutBy : unsigned char { paid, fastest };
 [[nodiscard]] Compared compared(ServingQuestion question, const System& system, const Prices& prices);
 
 /// Prices every machine with `price(system)`. A machine that cannot do the job is listed with the reason.
-/// \throws Refusal when no machine can, with the reason of the first
+/// \throws Refusal when no machine can, with the reason of the first and the names of the others
 template <class Price>
 [[nodiscard]] std::vector<Compared> compare(std::span<const System> systems, Price&& price) {
   std::vector<Compared> out;
@@ -93,7 +93,11 @@ template <class Price>
     }
   }
   const bool any = std::any_of(out.begin(), out.end(), [](const Compared& c) { return c.trouble.empty(); });
-  if (!any && !out.empty()) throw Refusal(out.front().system + ": " + out.front().trouble);
+  if (!any && !out.empty()) {
+    std::string others;
+    for (std::size_t i = 1; i < out.size(); ++i) others += (others.empty() ? "; nor can " : ", ") + out[i].system;
+    throw Refusal(out.front().system + ": " + out.front().trouble + others);
+  }
   return out;
 }
 
