@@ -61,12 +61,26 @@ SpecNode with_origin(SpecNode root, SpecFile& file) {
   return root;
 }
 
+/// \throws SpecError for two tiers of one name in one file: in a file that extends another they would merge
+void refuse_equal_tiers(const SpecNode& root) {
+  const SpecNode* tiers = root.kind == SpecNode::Kind::map ? root.find("tiers") : nullptr;
+  if (tiers == nullptr || tiers->kind != SpecNode::Kind::list) return;
+  for (std::size_t i = 0; i < tiers->items.size(); ++i)
+    if (const SpecNode* called = tiers->items[i].find("name"); called != nullptr && called->kind == SpecNode::Kind::scalar)
+      if (const SpecNode* first = item_named(*tiers, called->text); first != &tiers->items[i])
+        throw SpecError({issue_at(called->mark, fmt::format("tiers[{}].name", i),
+                                  fmt::format("a second tier \"{}\"; the first is in line {}", clipped(called->text), first->find("name")->mark.line),
+                                  "names are unique")});
+}
+
 SpecNode parse_document(std::string text, const std::string& name) {
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // a byte order mark would shift the first line's columns
   auto file = std::make_shared<SpecFile>();
   file->name = name;
   file->text = std::move(text);
-  return with_origin(parsed_yaml(file), *file);
+  SpecNode root = with_origin(parsed_yaml(file), *file);
+  refuse_equal_tiers(root);
+  return root;
 }
 
 }  // namespace

@@ -56,6 +56,8 @@ TEST_CASE("duplicate keys are refused at any depth", "[specs]") {
       yaml("at the top", good_system + "^gpu: h200-sxm\n", {"\"gpu\" is given twice", "keep one of them"}),
       yaml("in a tier", replaced(good_system, "    kind: switch\n", "    kind: switch\n    ^kind: ring\n"), {"\"kind\" is given twice"}),
       yaml("in a value", replaced(good_system, "links: 18", "links: {value: 18, ^value: 4}"), {"\"value\" is given twice"}),
+      yaml("two tiers of one name", "name: box\nextends: dgx-h100\ntiers:\n  - {name: nvlink, links: 4}\n  - {name: ^nvlink, links: 5}\n",
+           {"a second tier \"nvlink\"; the first is in line 4", "names are unique"}),
       yaml("three at once", replaced(good_system, "links: 18", "links: {value: 18, value: 4, value: 5}") + "gpu: b200-sxm\n",
            {":13:24: ", ":13:34: ", "\"gpu\" is given twice"}),
   });
