@@ -2,7 +2,8 @@
 
 Offline, all requests are there from the start: a closed loop of as many as an engine takes together. Server and interactive: the largest rate of arrivals
 at which 99 % of requests keep to the stated limits of first and of further tokens. Answers are as long as the run's (tokens over samples), prompts as the
-benchmark's mean. Whole datasets can be fitted, services cannot: their rates are set by hand. Rows that state tensor ranks, the batch and the format of the weights count; else the layout is searched.
+benchmark's mean. Whole datasets can be fitted; services cannot, as their rates are set by hand. Rows count that state tensor ranks, the batch and the
+format of the weights; where they don't, the layout is searched.
 """
 
 from __future__ import annotations
