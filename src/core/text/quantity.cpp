@@ -79,7 +79,7 @@ struct Leading {
   if (!(bytes < size_limit)) refuse(text, "is too large: a size must be below 10^18 bytes");
   const double nearest = std::round(bytes);
   constexpr double computed = 1e6;  // from here on a fraction of a byte comes from arithmetic, as of 1.1 times a memory
-  if (*unit == 1 && nearest != bytes && bytes < computed) refuse(text, "is not a whole number of bytes");
+  if (*unit == 1 && nearest != bytes && bytes < computed) refuse(text, fmt::format("is not a whole number of bytes; write a larger unit, as in {}MiB", value->digits));
   if (nearest == 0 && bytes > 0) refuse(text, "is less than a byte");
   return nearest;
 }

@@ -84,7 +84,7 @@ TEST_CASE("what_is_no_size_is_refused") {
   CHECK(contains(refusal("MiB"), "not a size"));
   CHECK(contains(refusal("0x10"), "not a size"));
   CHECK(contains(refusal("1,5GB"), "point"));
-  CHECK(contains(refusal("1.5"), "whole number of bytes"));
+  CHECK(contains(refusal("1.5"), "whole number of bytes; write a larger unit, as in 1.5MiB"));
   CHECK(refusal("94050000000.4") == "accepted");  // 1.1 times a memory
   CHECK(contains(refusal("0.0001KiB"), "less than a byte"));
   CHECK(contains(refusal("256MiB 3"), "not a size"));
