@@ -5,6 +5,11 @@
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
+
 namespace fabricost::core {
 
 FABRICOST_BODY int nodes_of(const Levels& levels, int per_node) {
@@ -22,7 +27,40 @@ FABRICOST_BODY const Tier* FirstTiers::pcie() const {
   return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
 }
 
-/// Links of the least connected endpoint among the first n of a mesh graph: the one-way rings through it.
+/// Links across the narrowest cut of a mesh graph (Stoer & Wagner, Journal of the ACM 44, 1997); 0 where it is not joined.
+FABRICOST_BODY double narrowest_cut(const Tier& tier) {
+  if (tier.endpoints > static_cast<int>(tier.edges.size()) + 1) return 0;
+  const auto n = static_cast<std::size_t>(tier.endpoints);
+  std::vector<double> links(n * n, 0), bound(n);
+  for (const Edge& e : tier.edges)
+    if (std::min(e.from, e.to) >= 0 && std::max(e.from, e.to) < tier.endpoints && e.from != e.to)
+      for (const auto& [from, to] : {std::pair{e.from, e.to}, {e.to, e.from}})
+        links[static_cast<std::size_t>(from) * n + static_cast<std::size_t>(to)] += e.links;
+  std::vector<std::size_t> left(n);
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  double out = std::numeric_limits<double>::infinity();
+  while (left.size() > 1) {
+    std::fill(bound.begin(), bound.end(), 0);
+    for (std::size_t first = 0; first + 1 < left.size(); ++first) {  // the next is the one with the most links to those before
+      const std::size_t last = left[first];
+      for (std::size_t i = first + 1; i < left.size(); ++i) bound[left[i]] += links[last * n + left[i]];
+      const auto next = left.begin() + static_cast<std::ptrdiff_t>(first) + 1;
+      std::iter_swap(next, std::max_element(next, left.end(), [&](std::size_t a, std::size_t b) { return bound[a] < bound[b]; }));
+    }
+    const std::size_t last = left.back();
+    left.pop_back();
+    out = std::min(out, bound[last]);
+    for (const std::size_t i : left) {  // the last becomes one with the one before it
+      if (i == left.back()) continue;
+      links[left.back() * n + i] += links[last * n + i];
+      links[i * n + left.back()] += links[i * n + last];
+    }
+  }
+  return out;
+}
+
+/// One-way rings that the first n endpoints of a mesh graph have links for: no more than the least connected of them has to the others,
+/// or than cross the narrowest cut, which each ring does.
 FABRICOST_BODY double mesh_links(const Tier& tier, int n) {
   int min = -1;
   for (int endpoint = 0; endpoint < n; ++endpoint) {
@@ -31,7 +69,51 @@ FABRICOST_BODY double mesh_links(const Tier& tier, int n) {
       if ((e.from == endpoint && e.to < n) || (e.to == endpoint && e.from < n)) links += e.links;
     if (min < 0 || links < min) min = links;
   }
-  return std::max(0, min);
+  const double cut = n > 2 ? narrowest_cut(tier) : 0;
+  return std::max(0.0, cut > 0 ? std::min<double>(min, cut) : min);
+}
+
+/// Messages over one link, at most, where each of the first n endpoints of a mesh graph sends one to every other: over the fewest hops, by
+/// endpoints that take no part, too, and alike over all such ways; parallel links are ways of their own. (NCCL relays since 2.8,
+/// https://github.com/NVIDIA/nccl/pull/401; AMD's links route: De Sensi et al., arXiv 2408.14090.)
+FABRICOST_BODY double mesh_exchange_load(const Tier& tier, int n) {
+  if (tier.endpoints > static_cast<int>(tier.edges.size()) + 1) return 0;  // not joined
+  struct Endpoint {
+    int hops;              // from the sender; -1: not reached
+    double ways, messages;  // ways from the sender; messages that arrive or pass
+  };
+  std::vector<Endpoint> at(static_cast<std::size_t>(tier.endpoints));
+  std::vector<std::array<double, 2>> carried(tier.edges.size());
+  for (int sender = 0; sender < n; ++sender) {
+    for (int i = 0; i < tier.endpoints; ++i) at[static_cast<std::size_t>(i)] = {i == sender ? 0 : -1, i == sender ? 1.0 : 0.0, i < n ? 1.0 : 0.0};
+    const auto for_hop = [&](int hop, const auto& visit) {
+      for (std::size_t e = 0; e < tier.edges.size(); ++e)
+        for (const bool back : {false, true}) {
+          if (const auto [low, high] = std::minmax(tier.edges[e].from, tier.edges[e].to); low < 0 || high >= tier.endpoints) continue;
+          Endpoint& from = at[static_cast<std::size_t>(back ? tier.edges[e].to : tier.edges[e].from)];
+          Endpoint& to = at[static_cast<std::size_t>(back ? tier.edges[e].from : tier.edges[e].to)];
+          if (from.hops == hop && (to.hops < 0 || to.hops == hop + 1)) visit(from, to, tier.edges[e].links, carried[e][back ? 1 : 0]);
+        }
+    };
+    int hops = 0;
+    for (bool further = true; further; ++hops) {
+      further = false;
+      for_hop(hops, [&](const Endpoint& from, Endpoint& to, int links, double&) {
+        to.hops = hops + 1;
+        to.ways += links * from.ways;
+        further = true;
+      });
+    }
+    while (hops-- > 0)
+      for_hop(hops, [&](Endpoint& from, const Endpoint& to, int links, double& over) {
+        const double each = from.ways / to.ways * to.messages;
+        over += each;
+        from.messages += links * each;
+      });
+  }
+  double out = 0;
+  for (const std::array<double, 2>& both : carried) out = std::max({out, both[0], both[1]});
+  return out;
 }
 
 /// Two neighbours of a torus or ring have a second way to each other where an axis of two closes.
@@ -147,6 +229,8 @@ FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, bool e
     f.inner_exchanges = std::min(1.0, (1 - 1.0 / n) / (tier.oversubscription * (1 - m / n)));
     f.inner_rate *= std::min(1.0, m / tier.oversubscription);
   }
+  if (tier.kind == TierKind::mesh_graph && n > 2)  // n-1 messages leave a GPU over its links meanwhile
+    f.inner_exchanges = std::min(1.0, (n - 1) / (share * tier.links * mesh_exchange_load(tier, n)));
   f.neighbours_only = tier.kind == TierKind::torus || tier.kind == TierKind::ring;
   if (f.library == Library::rccl) {
     const ScaleUpForm& form = constants.scale_up.form;

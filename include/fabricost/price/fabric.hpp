@@ -19,7 +19,7 @@ struct Fabric : Connectivity {
   double inner_rate = 0;       ///< one way per GPU, for this many ranks of the domain; 0 when a domain has one rank
   double inner_latency_shift = 0;    ///< difference to the latency the constants were fitted with, per step; may be negative
   double full_rate = 0;        ///< one way per GPU with the whole domain active: the rate of in-switch algorithms
-  double inner_exchanges = 1;  ///< share of inner_rate that a tapered second switch stage, or PCIe links that GPUs share, leave to an all-to-all
+  double inner_exchanges = 1;  ///< share of inner_rate that a tapered second switch stage, PCIe links that GPUs share or the busiest link of a mesh leave to an all-to-all
   double outer_rate = 0;       ///< one way, summed over the NICs a domain uses; 0 on one domain
   double outer_latency_shift = 0;    ///< difference to the fitted latency, per network step
   double nics = 1;             ///< used by one domain; of a send_recv, by the rank that sends to another

@@ -74,6 +74,7 @@ struct Causes {
     if (ran.protocol == Protocol::ll128) add("LL128 sends 120 bytes of data in every 128");
   }
   if (f.over_pcie && !across && f.local() > 2) add("GPUs share the way through the host");
+  if (!across && exchange && !f.over_pcie && f.inner_exchanges < 1) add("the fullest links between GPUs carry more than their even part");
   const bool tapered = !(exchange ? f.all_to_all_taper_tier : f.ring_taper_tier).empty();
   if (across && tapered) add("the network above the NICs is oversubscribed");
   if (rides_few_nics(context)) add("the channels ride a part of the NICs");

@@ -2,18 +2,34 @@
 
 namespace fabricost::plan::detail {
 
-std::vector<int> min_wires(const Topology& t, int from, int to) {
-  std::vector<int> came(static_cast<std::size_t>(t.domain), -1), open{from};
-  for (std::size_t i = 0; i < open.size() && came[static_cast<std::size_t>(to)] < 0; ++i)
-    for (int w = t.first_wire[static_cast<std::size_t>(open[i])]; w < t.first_wire[static_cast<std::size_t>(open[i]) + 1]; ++w) {
-      const int next = t.wires[static_cast<std::size_t>(w)].to;
-      if (next == from || came[static_cast<std::size_t>(next)] >= 0) continue;
-      came[static_cast<std::size_t>(next)] = w;
-      open.push_back(next);
+std::vector<WireUse> shortest_ways(const Topology& t, int from, int to) {
+  const auto at = [](int i) { return static_cast<std::size_t>(i); };
+  std::vector<int> hops(at(t.domain), -1), open{from};
+  std::vector<double> ways(at(t.domain), 0);
+  hops[at(from)] = 0;
+  ways[at(from)] = 1;
+  std::vector<int> crossed;  // wires that lead one hop further, in the order of hops
+  for (std::size_t i = 0; i < open.size() && hops[at(open[i])] != hops[at(to)]; ++i)
+    for (int w = t.first_wire[at(open[i])]; w < t.first_wire[at(open[i]) + 1]; ++w) {
+      const Wire& wire = t.wires[at(w)];
+      int& reached = hops[at(wire.to)];
+      if (reached < 0) {
+        reached = hops[at(open[i])] + 1;
+        open.push_back(wire.to);
+      }
+      if (reached != hops[at(open[i])] + 1) continue;
+      ways[at(wire.to)] += ways[at(open[i])] * wire.links;
+      crossed.push_back(w);
     }
-  std::vector<int> out;
-  for (int at = to; at != from && came[static_cast<std::size_t>(at)] >= 0; at = t.wires[static_cast<std::size_t>(out.back())].from)
-    out.push_back(came[static_cast<std::size_t>(at)]);
+  std::vector<double> passing(at(t.domain), 0);  // share of the message
+  passing[at(to)] = 1;
+  std::vector<WireUse> out;
+  for (std::size_t i = crossed.size(); i-- > 0;) {
+    const Wire& wire = t.wires[at(crossed[i])];
+    if (!(passing[at(wire.to)] > 0)) continue;
+    out.push_back({crossed[i], passing[at(wire.to)] * ways[at(wire.from)] * wire.links / ways[at(wire.to)]});
+    passing[at(wire.from)] += out.back().share;
+  }
   return out;
 }
 

@@ -68,6 +68,25 @@ std::string asked_of(const System& system, const Operation& op) {
 
 }  // namespace
 
+TEST_CASE("no collective beats the bisection of the tier that joins its GPUs", "[physics]") {
+  int checked = 0;
+  for (const System& system : shipped()) {
+    const Tier* tier = system.tier(TierRole::scale_up);
+    if (tier == nullptr || tier->endpoints != system.domain || system.domain % 2 != 0 || tier->reduces_in_network) continue;
+    const double n = system.domain;
+    // what each half must send to the other, of S
+    for (const auto& [op, crossing] : {std::pair{Collective::all_to_all, n / 4}, {Collective::all_reduce, 1.0}, {Collective::all_gather, 0.5},
+                                       {Collective::reduce_scatter, 0.5}, {Collective::broadcast, 1.0}}) {
+      const Operation asked{.collective = op, .bytes = units::GiB(4), .ranks = system.domain};
+      const Prediction p = predict(system, asked);
+      INFO(asked_of(system, asked));
+      CHECK(p.low * tier->bisection().value() >= crossing * 4 * gibibyte * (1 - 1e-9));
+      ++checked;
+    }
+  }
+  CHECK(checked > 200);
+}
+
 TEST_CASE("the interval of a tree begins no earlier than the fullest node's bytes over all of its NICs", "[physics]") {
   CHECK(fullest_of_trees(2) == 1);
   CHECK(fullest_of_trees(3) == 1.5);

@@ -2,6 +2,7 @@
 #include "machines.hpp"
 #include "network/rings.hpp"
 
+#include <numeric>
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -227,6 +228,26 @@ TEST_CASE("the least time of a ring or an exchange is what its routes put on the
       INFO(name << " " << fabricost::core::name(op));
       CHECK(min_per_byte(schedule_of(algorithm, op, f), f) == Approx(counted).epsilon(0.01));
     }
+}
+
+TEST_CASE("an exchange on a mesh takes at least what its messages put on the busiest edge, and what its bisection carries") {
+  for (const char* name : {"dgx-1-v100", "dgx-1-p100", "mi250x-16gcd", "frontier"}) {
+    System system = load_system(name);
+    for (int dropped = 0; dropped < 2; ++dropped) {
+      INFO(name << ", edges dropped: " << dropped);
+      Tier& mesh = *std::find_if(system.tiers.begin(), system.tiers.end(), [](const Tier& t) { return t.role == TierRole::scale_up; });
+      const int n = mesh.endpoints;
+      std::vector<int> all(static_cast<std::size_t>(n));
+      std::iota(all.begin(), all.end(), 0);
+      const Operation op{.collective = Collective::all_to_all, .bytes = units::GiB(4)};
+      const Fabric f = fabric_of(system, op);
+      const Topology t = topology_of(system, 1);
+      const double counted = 1 / machines::alone(t, TrafficCounter{t}.count(op.collective, Algorithm::direct, all)).rate;
+      CHECK(min_per_byte(schedule_of(Algorithm::direct, op.collective, f), f) == Approx(counted));
+      CHECK(predict(system, op).low * mesh.bisection().value() >= op.bytes.value() * n / 4 * (1 - 1e-9));
+      mesh.edges.pop_back();
+    }
+  }
 }
 
 TEST_CASE("copies to the host and kernels of inference engines begin within their links") {

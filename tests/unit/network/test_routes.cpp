@@ -14,6 +14,7 @@
 
 #include "catch.hpp"
 
+#include <map>
 #include <set>
 
 using namespace fabricost::plan;
@@ -28,12 +29,20 @@ TEST_CASE("GPUs of a switched domain meet in its switches") {
   CHECK(way(t, 2, 2).empty());
 }
 
-TEST_CASE("the hybrid cube mesh uses its wires, and the host where there is none") {
+TEST_CASE("the hybrid cube mesh uses its wires, over a third GPU where two have none, and the host where none lead there") {
   const Topology t = laid_out("dgx-1-v100");
   CHECK(way(t, 0, 3) == Names{"nvlink from GPU 0 to GPU 3"});
   CHECK(t.capacity(route(t, 0, 3)[0].link) == 50e9);  // a double link
   CHECK(t.capacity(route(t, 0, 1)[0].link) == 25e9);
-  CHECK(way(t, 0, 5) ==
+  const std::vector<LinkUse> over = route(t, 0, 5);
+  CHECK(over.size() == 4);
+  std::map<std::string, double> shares;
+  for (const LinkUse& use : over) shares[name_of(t, use.link)] = use.share;
+  CHECK(shares["nvlink from GPU 0 to GPU 1"] == Approx(0.5));  // 1 x 2 ways by GPU 1, 2 x 1 by GPU 4
+  CHECK(shares["nvlink from GPU 4 to GPU 5"] == Approx(0.5));
+  System apart = load_system("dgx-1-v100");
+  for (Tier& tier : apart.tiers) std::erase_if(tier.edges, [](const Edge& e) { return e.from < 4 && e.to >= 4; });
+  CHECK(way(topology_of(apart, 1), 0, 5) ==
         Names{"pcie of GPU 0 (up)", "pcie port of GPUs 0 and 1 (up)", "pcie of GPU 5 (down)", "pcie port of GPUs 4 and 5 (down)"});
 }
 

@@ -136,6 +136,20 @@ TEST_CASE("a mesh offers the links to those that take part", "[predict]") {
   CHECK(fabric_of(systems::hopper_box(), {.ranks = 2}).inner_rate == Approx(450e9));  // behind a switch all links lead everywhere
 }
 
+TEST_CASE("a mesh has room for as many rings as its narrowest cut has links") {
+  CHECK(fabric_of(load_system("mi250x-16gcd"), {.ranks = 16}).inner_rate == Approx(6 * 50e9));  // a die has 7, six join two halves
+  System s = systems::cube_mesh_box();
+  std::vector<Edge> quads;
+  for (int half = 0; half < 8; half += 4)
+    for (int a = 0; a < 4; ++a)
+      for (int b = a + 1; b < 4; ++b) quads.push_back({half + a, half + b, 2});
+  quads.push_back({3, 4, 1});
+  s.tiers[0].edges = quads;
+  CHECK(fabric_of(s, {.ranks = 8}).inner_rate == Approx(25e9));
+  CHECK(predict(s, AllToAll{.bytes = units::GiB(1), .ranks = 8}).low >= 2 * units::GiB(1).value() / 25e9);
+  CHECK(fabric_of(s, {.collective = Collective::all_to_all, .ranks = 8}).inner_exchanges == Approx(7.0 / 16));  // 16 of its 7 messages on that link
+}
+
 TEST_CASE("NICs follow the GPUs that use them", "[predict]") {
   CHECK(fabric_of(systems::hopper_box(), {.ranks = 16, .nodes = 2}).outer_rate == Approx(400e9));
   CHECK(fabric_of(systems::hopper_box(), {.ranks = 8, .nodes = 2}).outer_rate == Approx(200e9));

@@ -2,7 +2,8 @@
 /// Links that a message crosses from one GPU to another, with its share on each if several routes are equal.
 ///
 ///   switched domain     out of the sender, into the receiver; in two stages over the trunks of both where they sit below different ones
-///   wired domain        the wire between the two; where there is none, over the host, else the fewest wires
+///   wired domain        the wire between the two; where there is none, the fewest wires, alike over all such ways (predict prices an
+///                       exchange so, too); where none join the two, over the host
 ///   torus, ring         dimension by dimension, the shorter way round; half each way at equal distance
 ///   PCIe                up and down below one switch when peers reach each other, else through the host's memory
 ///   between domains     GPU to its NIC, up to the first tier both sit below, down again. Rails: traffic for another rail changes
@@ -65,8 +66,14 @@ void along_axis(const Topology& t, int domain, std::vector<int>& at, std::size_t
   at[axis] = to;
 }
 
-/// Wires of the shortest route between two endpoints, lowest numbers first; empty if there is none.
-[[nodiscard]] std::vector<int> min_wires(const Topology& t, int from, int to);
+/// A wire of a domain, and the share of a message that takes it.
+struct WireUse {
+  int wire = 0;
+  double share = 1;
+};
+
+/// All ways of the fewest wires between two endpoints, each link of a wire a way of its own; empty if there is none.
+[[nodiscard]] std::vector<WireUse> shortest_ways(const Topology& t, int from, int to);
 
 [[nodiscard]] int port_of(const Topology& t, int gpu);
 
@@ -116,12 +123,12 @@ void inside(const Topology& t, int from, int to, double part, const Sink& sink) 
           at = next;
         }
       }
-    } else if (t.shape == TierKind::mesh_graph && t.host_out >= 0 && t.node_of(from) == t.node_of(to)) {
-      over_host(true);
+    } else if (const std::vector<WireUse> ways = shortest_ways(t, from - base, to - base); !ways.empty()) {
+      for (const WireUse& w : ways) send(w.wire, part * w.share);
     } else {
-      const std::vector<int> way = min_wires(t, from - base, to - base);
-      if (way.empty()) throw RequestError(t.name + ": no way from GPU " + std::to_string(from) + " to GPU " + std::to_string(to));
-      for (const int w : way) send(w, part);
+      if (t.host_out < 0 || t.node_of(from) != t.node_of(to))
+        throw RequestError(t.name + ": no way from GPU " + std::to_string(from) + " to GPU " + std::to_string(to));
+      over_host(true);
     }
   }
 }
