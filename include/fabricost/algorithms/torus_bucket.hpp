@@ -82,10 +82,13 @@ struct TorusBucket : Defaults {
     if (at.local() > 1) out.collective == Collective::all_to_all ? add_exchange(out, at) : add_rings(out, at);
   }
 
-  /// Loads every wire of the torus equally.
+  /// Loads every wire of the torus equally; an exchange of ranks that fill no two axes takes their routes.
   template <class Network>
-  static void traffic(Network& net, Collective, std::span<const int> ranks, double sent) {
-    net.every_wire(ranks, sent, name);
+  static void traffic(Network& net, Collective op, std::span<const int> ranks, double sent) {
+    if (op == Collective::all_to_all && !net.fill_axes(ranks))
+      net.exchange(ranks, 1 / static_cast<double>(ranks.size()));
+    else
+      net.every_wire(ranks, sent, name);
   }
 
  private:

@@ -69,7 +69,7 @@ AnswerTable<SharedCollective> SharedCollective::fields() {
           gives(&A::groups, "groups", "groups", "How many groups run it."),
           gives(&A::ranks, "", "ranks", "GPUs of a group."),
           gives(&A::stride, "stride", "stride", "From member to member."),
-          gives(&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."),
+          gives(&A::slow_down, "slow_down", "slow_down", "Of its wire time, by others and by its own routes, of the most slowed group; at least 1."),
           gives(&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."),
           gives(&A::time, "time_us", "seconds", "If all of them ran for ever: alone.seconds + (slow_down - 1) x its wire terms, s.",
                 in_microseconds),

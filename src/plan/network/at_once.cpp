@@ -29,14 +29,47 @@ Operation placed(const System& system, const Topology& t, Operation op, const st
   return op;
 }
 
+/// The same GPUs on neighbours, where a prediction takes them to be.
+std::vector<int> side_by_side(const Topology& t, const std::vector<int>& group) {
+  const int together = std::max(t.domain, t.gpus_per_node);
+  std::map<int, int> place;
+  for (const int gpu : group) place.try_emplace(gpu / together, 0);
+  int next = 0;
+  for (auto& one : place) one.second = next++;
+  std::vector<int> out;
+  for (const int gpu : group) out.push_back(place[gpu / together] * together + gpu % together);
+  return out;
+}
+
+/// Bytes of its size a second that a collective has when its routes are adaptive and even and its GPUs neighbours.
+double rate_side_by_side(const Topology& t, const ConcurrentCollective& one, bool relay_on_rails) {
+  ConcurrentCollective placed = one;
+  placed.ranks = side_by_side(t, one.ranks);
+  return contention(t, std::span{&placed, 1}, {.routes = {.relay_on_rails = relay_on_rails}}).outcomes[0].alone;
+}
+
+/// What its routes make of the wire time of a collective by itself, at least 1: their fullest link beside that of neighbours on adaptive and
+/// even routes (of a torus, beside that of its schedule); and never less than their bytes take.
+double by_routes(const Prediction& alone, double rate, double side_by_side, bool torus) {
+  if (!(rate > 0)) return 1;
+  const double routed = alone.operation.bytes.value() / rate;
+  const AloneTime parts = alone_time_of(alone);
+  const double longer = torus ? (alone.min > 0 ? routed / alone.min : 1) : side_by_side / rate;
+  const double least = parts.wire > 0 ? (routed - parts.fixed) / parts.wire : 1;
+  const double out = std::max(longer, least);
+  return out > 1 + 1e-9 ? out : 1;
+}
+
 /// When they end, at once and one after the other.
-void add_ends(ConcurrentGroups& all, const ConcurrentFlows& flows) {
+/// \param by_routes of every group
+void add_ends(ConcurrentGroups& all, const ConcurrentFlows& flows, const std::vector<double>& by_routes) {
   std::vector<AloneTime> alone;
   std::vector<int> everything;
   std::vector<std::vector<int>> own(all.outcomes.size());
   for (std::size_t f = 0; f < all.flat.size(); ++f) {
     const auto c = static_cast<std::size_t>(all.of[f]);
     alone.push_back(alone_time_of(all.outcomes[c].alone));
+    alone.back().wire *= by_routes[f];
     own[c].push_back(static_cast<int>(f));
     everything.push_back(static_cast<int>(f));
   }
@@ -72,7 +105,15 @@ ConcurrentGroups at_once(const System& system, int nodes, std::span<const Groupe
       GroupedOutcome outcome;
       outcome.groups = static_cast<int>(groups.size());
       outcome.size = static_cast<int>(groups.front().size());
-      outcome.alone = predict(system, detail::placed(system, t, one.operation, groups.front()), one.choice);
+      const Operation operation = detail::placed(system, t, one.operation, groups.front());
+      outcome.alone = predict(system, operation, one.choice);
+      // predict takes ranks to fill a block of a torus; those that do not write by ring, while messages of an exchange find their ways
+      if (outcome.alone.ran.algorithm == Algorithm::torus_bucket && !one.choice.algorithm && operation.collective != Collective::all_to_all &&
+          block_of(t, groups.front()).axes() < 2) {
+        Choice by_ring = one.choice;
+        by_ring.algorithm = Algorithm::ring;
+        outcome.alone = predict(system, operation, by_ring);
+      }
       for (std::size_t g = 0; g < groups.size(); ++g) {
         out.flat.push_back({.name = groups.size() > 1 ? one.name + " #" + std::to_string(g) : one.name,
                             .collective = one.operation.collective,
@@ -87,10 +128,15 @@ ConcurrentGroups at_once(const System& system, int nodes, std::span<const Groupe
   const ConcurrentFlows flows{t, out.flat, options};
   out.contention = flows.contention();
   std::vector<bool> seen(collectives.size(), false);
+  std::vector<double> by_routes;  // of every group
+  double side_by_side = 0;        // of the groups of one collective
   for (std::size_t f = 0; f < out.flat.size(); ++f) {
     const auto c = static_cast<std::size_t>(out.of[f]);
     GroupedOutcome& outcome = out.outcomes[c];
-    const double slow_down = out.contention.outcomes[f].slow_down();
+    const ConcurrentOutcome& shared = out.contention.outcomes[f];
+    if (!seen[c]) side_by_side = detail::rate_side_by_side(t, out.flat[f], options.routes.relay_on_rails);
+    by_routes.push_back(detail::by_routes(outcome.alone, shared.alone, side_by_side, t.shape == TierKind::torus && outcome.alone.nodes * system.gpus_per_node <= t.domain));
+    const double slow_down = shared.slow_down() * by_routes.back();
     if (!seen[c] || slow_down > outcome.slow_down * (1 + 1e-12)) {
       outcome.slow_down = slow_down;
       outcome.worst = static_cast<int>(f);
@@ -99,7 +145,7 @@ ConcurrentGroups at_once(const System& system, int nodes, std::span<const Groupe
     seen[c] = true;
   }
   for (GroupedOutcome& outcome : out.outcomes) outcome.seconds = contended_time(outcome.alone, std::max(1.0, outcome.slow_down));
-  detail::add_ends(out, flows);
+  detail::add_ends(out, flows, by_routes);
   return out;
 }
 

@@ -65,15 +65,15 @@ void TrafficCounter::step_by_step(Collective collective, std::span<const int> ra
 template <class A>
 double TrafficCounter::count_by(Collective collective, std::span<const int> ranks) {
   if (const char* why = A::not_for(collective)) throw RequestError(why);
-  const unsigned filled = filled_axes(ranks);
+  const TorusBlock block = block_of(t_, ranks);
   const auto phases = [&](const Levels& levels) {
-    if (filled == 0) return schedule_by<A>(collective, Connectivity{levels});
+    if (block.axes() == 0) return schedule_by<A>(collective, Connectivity{levels});
     std::vector<int> dims;
     unsigned open = 0;
     for (std::size_t axis = 0; axis < t_.dims.size(); ++axis) {
-      if ((filled >> axis & 1U) == 0) continue;
-      open |= (t_.open_axes >> axis & 1U) << dims.size();
-      dims.push_back(t_.dims[axis]);
+      if (block.length[axis] < 2) continue;
+      open |= (block.length[axis] < t_.dims[axis] ? 1U : t_.open_axes >> axis & 1U) << dims.size();
+      dims.push_back(block.length[axis]);
     }
     return schedule_by<A>(collective, Connectivity{levels, dims, t_.wrap, static_cast<unsigned char>(open)});
   };

@@ -79,34 +79,43 @@ void TrafficCounter::aggregated(std::span<const int> heads, double up, double do
   }
 }
 
-/// The axes of a torus that the ranks fill, a bit each, where they agree in the position on all others; 0 for ranks that are no such part.
-unsigned TrafficCounter::filled_axes(std::span<const int> ranks) const {
-  if (t_.shape != TierKind::torus || by_domain(ranks).members.size() != 1) return 0;
-  unsigned filled = 0;
+TorusBlock block_of(const Topology& t, std::span<const int> ranks) {
+  if (t.shape != TierKind::torus || ranks.empty()) return {};
+  if (std::any_of(ranks.begin(), ranks.end(), [&](int rank) { return t.domain_of(rank) != t.domain_of(ranks[0]); })) return {};
+  TorusBlock out;
   std::size_t chips = 1;
-  for (std::size_t axis = 0, stride = 1; axis < t_.dims.size(); stride *= static_cast<std::size_t>(t_.dims[axis++])) {
-    const auto position = [&](int rank) {
-      return static_cast<std::size_t>(rank % t_.domain) / stride % static_cast<std::size_t>(t_.dims[axis]);
-    };
-    if (std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return position(rank) == position(ranks[0]); })) continue;
-    filled |= 1U << axis;
-    chips *= static_cast<std::size_t>(t_.dims[axis]);
+  for (int axis = 0, stride = 1; axis < static_cast<int>(t.dims.size()); stride *= t.dims[static_cast<std::size_t>(axis++)]) {
+    int low = t.domain, high = 0;
+    for (const int rank : ranks) {
+      const int at = rank % t.domain / stride % t.dims[static_cast<std::size_t>(axis)];
+      low = std::min(low, at);
+      high = std::max(high, at);
+    }
+    out.first.push_back(low);
+    out.length.push_back(high - low + 1);
+    chips *= static_cast<std::size_t>(out.length.back());
   }
-  return chips == ranks.size() ? filled : 0;  // ranks differ, so that as many as the axes have chips are all of these
+  return chips == ranks.size() ? out : TorusBlock{};  // ranks differ, so that as many as the block has chips are all of these
 }
 
-/// Loads every wire along the axes that the ranks fill equally. \throws RequestError for ranks that fill no two axes of one torus
+/// Loads every wire of the block that the ranks fill equally, along its axes. \throws RequestError for ranks that fill no two axes
 void TrafficCounter::every_wire(std::span<const int> ranks, double bytes, std::string_view what) {
-  const unsigned filled = filled_axes(ranks);
-  const int axes = std::popcount(filled);
+  const TorusBlock block = block_of(t_, ranks);
+  const int axes = block.axes();
   if (axes < 2)
-    refuse(std::string(what) + " runs on chips that fill two or three axes of one torus, which these " + std::to_string(ranks.size()) +
-           " do not; write by ring, or place the group along whole axes");
+    refuse(std::string(what) + " runs on chips that fill two or three axes of one torus, or a block of it, which these " +
+           std::to_string(ranks.size()) + " do not; write by ring, or place the group along whole axes");
   const int ways = 2 * static_cast<int>(t_.dims.size());
   const auto sink = add(bytes / (2 * axes));
   for (const int rank : ranks)
-    for (int way = 0; way < ways; ++way)
-      if ((filled >> (way / 2) & 1U) != 0) sink(t_.link(t_.wire, rank * ways + way), 1);
+    for (int axis = 0, stride = 1; axis < static_cast<int>(t_.dims.size()); stride *= t_.dims[static_cast<std::size_t>(axis++)]) {
+      const auto a = static_cast<std::size_t>(axis);
+      if (block.length[a] < 2) continue;
+      const int at = rank % t_.domain / stride % t_.dims[a];
+      const bool closed = block.length[a] == t_.dims[a] && t_.wrap && (t_.open_axes >> axis & 1U) == 0;
+      if (closed || at + 1 < block.first[a] + block.length[a]) sink(t_.link(t_.wire, rank * ways + 2 * axis), 1);
+      if (closed || at > block.first[a]) sink(t_.link(t_.wire, rank * ways + 2 * axis + 1), 1);
+    }
 }
 
 }  // namespace fabricost::plan

@@ -6,12 +6,35 @@
 
 namespace fabricost::plan {
 
-/// Link-disjoint rings of a wired domain, endpoints by their number in it; empty for other domains.
+/// A ring through a block of a torus from neighbour to neighbour, both ways: row by row, plane by plane, every other backwards. It closes where
+/// the last axis does, and all but the first have an even length.
+std::vector<std::vector<int>> rings_of(const Topology& t, const TorusBlock& block) {
+  std::vector<int> ring;
+  std::vector<int> at(t.dims.size(), 0), step(t.dims.size(), 1);
+  for (;;) {
+    int place = 0;
+    for (std::size_t a = at.size(); a-- > 0;) place = place * t.dims[a] + block.first[a] + at[a];
+    ring.push_back(place);
+    std::size_t axis = 0;
+    for (; axis < at.size(); ++axis) {
+      if (const int next = at[axis] + step[axis]; next >= 0 && next < block.length[axis]) {
+        at[axis] = next;
+        break;
+      }
+      step[axis] = -step[axis];
+    }
+    if (axis == at.size()) break;
+  }
+  return {ring, {ring.rbegin(), ring.rend()}};
+}
+
+/// Link-disjoint rings of a wired domain, endpoints by their number in it, and both ways round a block of a torus; empty for other domains.
 const std::vector<std::vector<int>>& TrafficCounter::rings_among(const Group& members) {
   Group places;
   for (const int gpu : members) places.push_back(gpu % t_.domain);
   const auto at = rings_.find(places);
   if (at != rings_.end()) return at->second;
+  if (const TorusBlock block = block_of(t_, members); block.axes() > 1) return rings_[places] = rings_of(t_, block);
   const bool wired = t_.shape == TierKind::mesh_graph || t_.shape == TierKind::full_mesh;
   return rings_[places] = wired && places.size() > 1 && places.size() <= 32 ? disjoint_rings(t_, places) : std::vector<std::vector<int>>{};
 }

@@ -314,6 +314,25 @@ TEST_CASE("groups along different axes of a torus do not slow each other down") 
   for (const GroupedOutcome& one : all.outcomes) CHECK(one.slow_down == Approx(1));
 }
 
+TEST_CASE("a collective by itself is no faster than its own routes") {
+  const auto slowed = [](const char* name, int nodes, Collective op, int size, RouteOptions routes) {
+    const System system = load_system(name);
+    GroupedCollective asked = over(op, Algorithm::ring, size, 1);
+    asked.choice.algorithm.reset();
+    const ConcurrentGroups all = at_once(system, nodes, std::vector{asked}, {.routes = routes});
+    const GroupedOutcome& one = all.outcomes[0];
+    CHECK(one.seconds >= one.alone.operation.bytes.value() / all.contention.outcomes[0].alone * (1 - 1e-9));
+    CHECK(one.end == Approx(one.seconds));
+    return one.slow_down;
+  };
+  CHECK(slowed("frontier", 256, Collective::all_to_all, 2048, {}) == Approx(1));
+  // two groups of 128 nodes meet on one of 73 bundles
+  CHECK(slowed("frontier", 256, Collective::all_to_all, 2048, {.adaptive = false}) > 30);
+  for (const int nodes : {1, 4, 8, 16})
+    for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all})
+      CHECK(slowed("tpu-v5p", nodes, op, 4 * nodes, {}) == Approx(1).epsilon(0.01));
+}
+
 TEST_CASE("nodes that fill no whole domains are priced as predict prices them") {
   const System system = load_system("gb200-nvl72");
   const std::vector<GroupedCollective> asked{over(Collective::all_reduce, Algorithm::ring, 108, 1)};

@@ -124,6 +124,15 @@ TEST_CASE("a ring on an axis of a torus sends half of its bytes either way") {
   CHECK(loaded == ways);
 }
 
+TEST_CASE("a ring through a torus goes from neighbour to neighbour, both ways") {
+  const Topology t = laid_out("tpu-v5p-cube");
+  for (const int n : {16, 64}) {
+    const Traffic ring = TrafficCounter{t}.count(Collective::all_gather, Algorithm::ring, first(n));
+    CHECK(ring.loads.size() == static_cast<std::size_t>(2 * n));
+    for (const LinkLoad& l : ring.loads) REQUIRE(l.bytes == Approx(ring.sent_by_rank / 2));
+  }
+}
+
 TEST_CASE("a torus' exchange loads its wires as the schedule counts them") {
   const Topology t = laid_out("tpu-v5p-cube");
   const Traffic traffic = TrafficCounter{t}.count(Collective::all_to_all, Algorithm::direct, first(64));
@@ -146,11 +155,21 @@ TEST_CASE("the bucket algorithm on some axes of a torus loads their wires and no
   CHECK(traffic.sent_by_rank == Approx(2 * 15.0 / 16));
   CHECK(traffic.loads.size() == 16 * 4);
   for (const LinkLoad& l : traffic.loads) REQUIRE(l.bytes == Approx(2 * 15.0 / 16 / 4));
-  const std::vector<int> half = first(32), scattered{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 63};
-  for (const std::vector<int>& ranks : {half, scattered})
+  const std::vector<int> line = first(4), scattered{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 63};
+  for (const std::vector<int>& ranks : {line, scattered})
     CHECK(support::contains(
         support::message_of([&] { return TrafficCounter{t}.count(Collective::all_reduce, Algorithm::torus_bucket, ranks); }),
         "fill two or three axes"));
+}
+
+TEST_CASE("on half of a torus the bucket algorithm keeps to the wires inside, an exchange to its routes") {
+  const Topology t = laid_out("tpu-v5p-cube");  // 4 x 4 x 4; the half is 4 x 4 x 2, a line along z
+  const Traffic half = TrafficCounter{t}.count(Collective::all_reduce, Algorithm::torus_bucket, first(32));
+  CHECK(half.loads.size() == 32 * 4 + 16 * 2);
+  for (const LinkLoad& l : half.loads) REQUIRE(l.bytes == Approx(half.sent_by_rank / 6));
+  const Traffic line = TrafficCounter{t}.count(Collective::all_to_all, Algorithm::torus_bucket, first(2));
+  REQUIRE(line.loads.size() == 2);  // one wire, both ways
+  for (const LinkLoad& l : line.loads) CHECK(l.bytes == Approx(0.5));
 }
 
 TEST_CASE("a collective that an algorithm does not have has no traffic") {

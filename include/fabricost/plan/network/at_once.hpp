@@ -4,11 +4,13 @@
 ///
 ///   groups      all GPUs cut into groups of `size`, members `stride` apart (strided_groups)
 ///   alone       predict() of one group: its ranks on the nodes they lie on
-///   beside      alone + (slow-down - 1) x its wire terms (contended_time), slow-down by max-min sharing on the real routes (contention)
+///   beside      alone + (slow-down - 1) x its wire terms (contended_time)
+///   slow-down   by max-min sharing on the real routes (contention), times what these put on their fullest link over what adaptive, even
+///               routes between neighbours put there (on a torus, over what predict's schedule does)
 ///   end         until its last group has ended, its links shared anew whenever another ends (until_end.hpp)
 ///
-/// The slow-down holds while all of them run. A prediction assumes that the group's nodes are neighbours,
-/// which matters only below a tapered tier; the slow-down uses the routes of the GPUs themselves.
+/// The slow-down holds while all of them run. A prediction assumes that the group's nodes are neighbours and routes are adaptive; the
+/// slow-down uses the routes of the GPUs themselves.
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/hardware/slice.hpp>

@@ -30,6 +30,14 @@ struct LinkLoad {
   double flows = 0;  ///< messages at a time; the expected number where routes split
 };
 
+/// The part of one torus that some ranks fill, axis by axis; of no length where they fill none.
+struct TorusBlock {
+  std::vector<int> first, length;  ///< on every axis of the torus
+  /// Axes of more than one chip.
+  [[nodiscard]] int axes() const { return static_cast<int>(std::count_if(length.begin(), length.end(), [](int l) { return l > 1; })); }
+};
+[[nodiscard]] TorusBlock block_of(const Topology& t, std::span<const int> ranks);
+
 struct Traffic {
   std::vector<LinkLoad> loads;  ///< links touched, by number
   double sent_by_rank = 0;      ///< bytes per byte of size that leave one rank
@@ -72,7 +80,7 @@ class TrafficCounter {
   void in_switch(const Domains& domains, Collective collective, double bytes);
   void aggregated(std::span<const int> heads, double up, double down);
   void every_wire(std::span<const int> ranks, double bytes, std::string_view what);
-  [[nodiscard]] unsigned filled_axes(std::span<const int> ranks) const;
+  [[nodiscard]] bool fill_axes(std::span<const int> ranks) const { return block_of(t_, ranks).axes() > 1; }
   [[nodiscard]] std::size_t channels_of(const Domains& domains);
   [[nodiscard]] Group ending_with(const Group& members, std::size_t channel, std::size_t max);
 
