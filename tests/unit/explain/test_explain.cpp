@@ -220,3 +220,12 @@ TEST_CASE("candidates leave out an algorithm of levels where it is the ring", "[
   CHECK_FALSE(support::contains(explain(load_system("tpu-v5p-cube"), AllReduce{.bytes = units::MiB(256), .ranks = 64}), "hierarchical"));
   CHECK(support::contains(explain(load_system("tpu-v5p-cube"), AllReduce{.bytes = units::MiB(256), .ranks = 64}, {.algorithm = Algorithm::hierarchical}), "hierarchical"));
 }
+
+TEST_CASE("nodes that fill no whole racks are said to be spread evenly") {
+  const auto said = [](int nodes) {
+    const System& racks = machine("gb200-nvl72");
+    return fmt::format("{}", fmt::join(assumptions(racks, predict(racks, {.collective = Collective::all_reduce, .bytes = units::GiB(1), .nodes = nodes})), "; "));
+  };
+  CHECK(support::contains(said(40), "40 nodes fill no whole domains of 18 and are taken as 10 on each of 4"));
+  for (const int whole : {4, 18, 36}) CHECK(!support::contains(said(whole), "whole domains"));
+}
