@@ -123,12 +123,23 @@ int CsvTable::column(std::string_view name) const {
   return found == header_.end() ? -1 : static_cast<int>(found - header_.begin());
 }
 
+Issue CsvTable::issue(int column, std::string message, std::string remedy) const {
+  return issue_at(column < 0 ? 1 : cells_[static_cast<std::size_t>(column)].column, std::move(message), std::move(remedy));
+}
+
+Issue CsvTable::issue_at(int place, std::string message, std::string remedy) const {
+  return fault_in_line(name(), reader_.number(), place, text_, std::move(message), std::move(remedy));
+}
+
 void CsvTable::fault(int column, std::string message, std::string remedy) {
   fault_at(column < 0 ? 1 : cells_[static_cast<std::size_t>(column)].column, std::move(message), std::move(remedy));
 }
 
 void CsvTable::fault_at(int place, std::string message, std::string remedy) {
-  issues_.push_back(fault_in_line(name(), reader_.number(), place, text_, std::move(message), std::move(remedy)));
+  Issue found = issue_at(place, std::move(message), std::move(remedy));
+  for (const Issue& one : issues_)  // a cell may be read as several things
+    if (one.line == found.line && one.column == found.column && one.message == found.message) return;
+  issues_.push_back(std::move(found));
   if (issues_.size() >= max_faults) finish();
 }
 

@@ -49,12 +49,15 @@ class CsvTable {
   [[nodiscard]] const std::string& name() const { return reader_.name(); }
   [[nodiscard]] int line() const { return reader_.number(); }
 
-  /// Records a fault of the current row. \param column -1: the whole row \throws SpecError at the twentieth
+  /// A fault of the current row that a caller may raise. \param column -1: the whole row
+  [[nodiscard]] Issue issue(int column, std::string message, std::string remedy) const;
+  /// Records a fault of the current row, once. \param column -1: the whole row \throws SpecError at the twentieth
   void fault(int column, std::string message, std::string remedy);
   /// \throws SpecError if there were faults
   void finish();
 
  private:
+  [[nodiscard]] Issue issue_at(int place, std::string message, std::string remedy) const;
   void fault_at(int place, std::string message, std::string remedy);
   bool read_line();
 

@@ -2,6 +2,7 @@
 
 #include "calibrate/least_squares.hpp"
 #include "evaluation/rows.hpp"
+#include "text/csv.hpp"
 #include "text/quantile.hpp"
 
 #include <fabricost/fields/field.hpp>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace fabricost::plan {
@@ -196,10 +198,17 @@ int KernelStackAnswer::rows() const {
 
 KernelStackAnswer calibrate_kernels(std::vector<OpsRow> rows, const Stack& recipe, const std::vector<std::string>& leave_out) {
   TrainingMachines machines;
+  std::vector<Issue> unknown;
+  std::set<std::string> seen;
   std::map<std::string, int> skipped;
+  std::map<std::string, std::string> first;  // place of the first row with a reason of its own
   std::map<std::tuple<std::string, KernelKind, KernelPrecision>, std::vector<Timed>> sets;
-  for (OpsRow& op : rows)
-    if (op.row.skipped.empty() && is_left_out(op.row.group, leave_out)) op.row.skipped = left_out_as_asked;
+  for (OpsRow& op : rows) {
+    const bool left_out = is_left_out(op.row.group, leave_out);
+    if (op.row.skipped.empty() && left_out) op.row.skipped = left_out_as_asked;
+    if (op.unknown && !left_out && seen.insert(op.gpu).second && unknown.size() < CsvTable::max_faults) unknown.push_back(*op.unknown);
+  }
+  if (!unknown.empty()) throw core::SpecError(std::move(unknown));
   skip_impossible(rows, machines);
   for (const OpsRow& op : rows) {
     const std::optional<KernelKind> kind = kernel_kind(op);
@@ -214,6 +223,7 @@ KernelStackAnswer calibrate_kernels(std::vector<OpsRow> rows, const Stack& recip
     }
     if (machine == nullptr) {
       ++skipped[why];
+      if (why != left_out_as_asked) first.try_emplace(why, fmt::format(" (first in {}:{})", op.file, op.row.line));
       continue;
     }
     sets[{machine->gpu.name, *kind, kernel_precision(op)}].push_back({&op, &machine->gpu, machine->system.gpu.l2_size.value.value(),
@@ -228,10 +238,10 @@ KernelStackAnswer calibrate_kernels(std::vector<OpsRow> rows, const Stack& recip
     else
       out.kernels.push_back(fit_of(kind, precision, timed, judged));
   }
-  for (const auto& [reason, n] : skipped) out.left.push_back({reason, n});
+  for (const auto& [reason, n] : skipped) out.left.push_back({reason + first[reason], n});
   if (out.kernels.empty())
-    throw RequestError(fmt::format("no kernel can be fitted{}: {} times of one kind and precision on a GPU of data/gpus are needed",
-                                   out.left.empty() ? "" : " (" + out.left.front().reason + ")", fewest_rows));
+    throw RequestError(fmt::format("no kernel can be fitted{}; {} times of one kind and precision on a GPU of data/gpus are needed",
+                                   out.left.empty() ? "" : ": " + out.left.front().reason, fewest_rows));
   std::sort(judged.begin(), judged.end());
   out.median = quantile(judged, 0.5);
   for (const double error : judged) out.mean += error / static_cast<double>(judged.size());

@@ -68,6 +68,11 @@ class Cells {
     table_.fault(at(column), fmt::format("{} is \"{}\", {}", column, text(column).substr(0, 40), what), std::move(remedy));
   }
 
+  /// Such a fault, for a caller that refuses what others skip.
+  [[nodiscard]] Issue issue(std::string_view column, std::string_view what, std::string remedy) const {
+    return table_.issue(at(column), fmt::format("{} is \"{}\", {}", column, text(column).substr(0, 40), what), std::move(remedy));
+  }
+
   /// The fields that every published row has. \param metric the column that names its figure
   [[nodiscard]] WorkloadRow row(std::string_view metric) const {
     WorkloadRow out;

@@ -2,7 +2,9 @@
 
 #include "evaluation/cells.hpp"
 #include "specs/data_directory.hpp"
+#include "specs/near_or_all.hpp"
 #include "specs/parts/gpu_index.hpp"
+#include "specs/store.hpp"
 
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/plan/evaluation/ops.hpp>
@@ -24,7 +26,7 @@ namespace {
 
 /// The machine for a row's group and words; the first match is used.
 struct NamedPlace {
-  std::string_view gpu, wires;  ///< prefix of the GPU's name, a word of the interconnect
+  std::string_view gpu, wires;  ///< of data/gpus, a word of the interconnect
   int ranks_per_node;           ///< maximum
   bool one_node;
   std::string_view system;
@@ -34,59 +36,96 @@ struct NamedPlace {
 // vidur's cloud: one A100 reaches 7.9 GB/s through its NIC, one H100 35 GB/s, which among public clouds only
 // AWS's EFA provides; pairs of cards use all twelve links over one bridge (data/gpus/a100-pcie-80.yaml)
 constexpr std::array places{
-    NamedPlace{"a100", "fully connected", 4, true, "hgx-a100-4", {"gpu=a100-sxm-80"}, true},
-    NamedPlace{"a100", "4 GPUs", 4, true, "hgx-a100-4", {"gpu=a100-sxm-80"}, true},
+    NamedPlace{"a100-sxm-80", "fully connected", 4, true, "hgx-a100-4", {"gpu=a100-sxm-80"}, true},
+    NamedPlace{"a100-sxm-80", "4 GPUs", 4, true, "hgx-a100-4", {"gpu=a100-sxm-80"}, true},
+    NamedPlace{"a100-sxm-80",
+               "pairs",
+               2,
+               true,
+               "hgx-a100-4",
+               {"gpu=a100-pcie-80", "gpus=2", "tiers.nvlink.endpoints=2", "tiers.pcie.endpoints=2"},
+               true},
     NamedPlace{
-        "a100", "pairs", 2, true, "hgx-a100-4", {"gpu=a100-pcie-80", "gpus=2", "tiers.nvlink.endpoints=2", "tiers.pcie.endpoints=2"}, true},
-    NamedPlace{
-        "h100", "pairs", 2, true, "hgx-a100-4", {"gpu=h100-nvl", "gpus=2", "tiers.nvlink.endpoints=2", "tiers.pcie.endpoints=2"}, true},
-    NamedPlace{"a100", "pairs", 4, true, "pcie4-8gpu", {}, false},
-    NamedPlace{"h100", "pairs", 4, true, "pcie5-8gpu", {}, false},
-    NamedPlace{"a100", "NVSwitch", 8, true, "dgx-a100", {}, true},
-    NamedPlace{"h100", "NVSwitch", 8, true, "dgx-h100", {}, true},
-    NamedPlace{"a100", "NVSwitch", 8, false, "aws-p4de", {}, false},
-    NamedPlace{"h100", "NVSwitch", 8, false, "aws-p5", {}, false},
-    NamedPlace{"a100", "", 1, true, "dgx-a100", {}, true},
-    NamedPlace{"h100", "", 1, true, "dgx-h100", {}, true},
-    NamedPlace{"h200", "", 1, true, "dgx-h200", {}, true},
-    NamedPlace{"tpu7x", "", 1, true, "tpu-v7-cube", {}, true},
-    NamedPlace{"trainium 3", "", 1, true, "trn3-ultraserver", {}, true},
+        "h100-sxm", "pairs", 2, true, "hgx-a100-4", {"gpu=h100-nvl", "gpus=2", "tiers.nvlink.endpoints=2", "tiers.pcie.endpoints=2"}, true},
+    NamedPlace{"a100-sxm-80", "pairs", 4, true, "pcie4-8gpu", {}, false},
+    NamedPlace{"h100-sxm", "pairs", 4, true, "pcie5-8gpu", {}, false},
+    NamedPlace{"a100-sxm-80", "NVSwitch", 8, true, "dgx-a100", {}, true},
+    NamedPlace{"h100-sxm", "NVSwitch", 8, true, "dgx-h100", {}, true},
+    NamedPlace{"a100-sxm-80", "NVSwitch", 8, false, "aws-p4de", {}, false},
+    NamedPlace{"h100-sxm", "NVSwitch", 8, false, "aws-p5", {}, false},
+    NamedPlace{"a100-sxm-80", "", 1, true, "dgx-a100", {}, true},
+    NamedPlace{"h100-sxm", "", 1, true, "dgx-h100", {}, true},
+    NamedPlace{"h200-sxm", "", 1, true, "dgx-h200", {}, true},
+    NamedPlace{"tpu-v7", "", 1, true, "tpu-v7-cube", {}, true},
+    NamedPlace{"trainium-3", "", 1, true, "trn3-ultraserver", {}, true},
 };
 
-/// Of a GPU that data/gpus knows: its usual server where that joins the ranks through switches; for one GPU's kernel any machine with it.
-bool usual_machine(OpsRow& op, const std::string& wires) {
-  const std::string gpu = GpuIdentities::shipped()->gpu_named(op.gpu);
-  if (gpu.empty()) return false;
+/// What tables call GPUs, and the GPUs of the usual machines; each name is looked up once.
+class NamedGpus {
+ public:
+  /// The GPU of data/gpus; empty: none. Published tables write A100 for the SXM's.
+  [[nodiscard]] const std::string& called(const std::string& written) {
+    const auto [at, fresh] = called_.try_emplace(written);
+    if (!fresh) return at->second;
+    static const std::regex short_name("a100(-\\d{1,4}gb?)?|tpu7x");
+    const std::string name = folded(written);
+    const bool is_short = name.size() < 16 && std::regex_match(name, short_name);
+    return at->second = !is_short ? GpuIdentities::shipped()->gpu_called(written) : name == "tpu7x" ? "tpu-v7" : "a100-sxm-80";
+  }
+  [[nodiscard]] const std::string& of(const std::string& system) {
+    const auto [at, fresh] = of_.try_emplace(system);
+    if (fresh) at->second = load_system(system).gpu.name;
+    return at->second;
+  }
+
+ private:
+  std::map<std::string, std::string> called_, of_;
+};
+
+/// Its usual server where that joins the ranks through switches; for one GPU's kernel any machine with it.
+bool usual_machine(OpsRow& op, const std::string& gpu, const std::string& wires, NamedGpus& gpus) {
   static const MachineIdentities known = machine_identities(data_directory());
   const auto usual = known.systems.find(gpu);
   if (op.kind == OpKind::collective) {
     const bool joined = usual != known.systems.end() && op.place.domains == 1 && has(wires, "NVSwitch");
     if (!joined || op.place.ranks() > load_system(usual->second).domain) return false;
-    op.system = usual->second;
-  } else if (usual != known.systems.end()) {
-    op.system = usual->second;
-  } else {
-    op.system = "dgx-h100";
-    op.overrides.push_back("gpu=" + gpu);
   }
+  op.system = usual != known.systems.end() ? usual->second : "dgx-h100";
+  if (gpus.of(op.system) != gpu) op.overrides.push_back("gpu=" + gpu);
   op.row.fully_specified = true;
   return true;
 }
 
-void machine_of(OpsRow& op, const std::string& wires) {
-  const std::string gpu = folded(op.gpu);
+/// One's own GPU, in any machine, or one's own machine with it. \throws as load_gpu, load_system
+void own_machine(OpsRow& op, const std::string& file) {
+  const core::SpecNode tree = core::parse_spec(file), *base = tree.find("extends");
+  const bool is_gpu = tree.find("vendor") != nullptr || (base != nullptr && !core::SpecStore{}.find("gpus", base->text).empty());
+  op.system = is_gpu ? "dgx-h100" : file;
+  if (is_gpu) op.overrides.push_back("gpu=" + file);
+  op.row.fully_specified = true;
+}
+
+void machine_of(OpsRow& op, const Cells& cells, NamedGpus& gpus) {
+  const std::string& wires = cells.text("interconnect");
+  const std::string own = core::is_path(op.gpu) ? core::beside(op.file, op.gpu).string() : std::string{};
+  if (!own.empty() && core::is_there(own)) return own_machine(op, own);
+  const std::string gpu = own.empty() ? gpus.called(op.gpu) : std::string{};
   for (const NamedPlace& p : places) {
     const bool alone = p.wires.empty() && op.kind != OpKind::collective;
     const bool joined =
         !p.wires.empty() && has(wires, p.wires) && op.place.local <= p.ranks_per_node && p.one_node == (op.place.domains == 1);
-    if (!gpu.starts_with(p.gpu) || !(alone || joined)) continue;
+    if (gpu != p.gpu || !(alone || joined)) continue;
     op.system = p.system;
     for (const std::string_view o : p.overrides)
       if (!o.empty()) op.overrides.emplace_back(o);
     op.row.fully_specified = p.stated;
     return;
   }
-  if (usual_machine(op, wires)) return;
+  if (!gpu.empty() && usual_machine(op, gpu, wires, gpus)) return;
+  if (gpu.empty())
+    op.unknown = cells.issue("gpu", own.empty() ? "no GPU of data/gpus" : "where no file is",
+                             core::did_you_mean(GpuIdentities::shipped()->near(op.gpu), "write a name of data/gpus.") +
+                                 " Your own GPU or machine goes by the path of its file, relative to this one");
   if (op.row.skipped.empty())
     op.row.skipped = has(wires, "pairs") ? "network between nodes not stated: falls to 2 GB/s above 2 MiB"
                                          : fmt::format("no machine known with a GPU \"{}\" and \"{}\"", op.gpu, wires);
@@ -279,6 +318,7 @@ std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system
 
 std::vector<OpsRow> read_ops_rows(const std::filesystem::path& file) {
   CsvTable table(file);
+  NamedGpus gpus;
   std::vector<OpsRow> out;
   while (table.next()) {
     Cells cells(table);
@@ -286,13 +326,14 @@ std::vector<OpsRow> read_ops_rows(const std::filesystem::path& file) {
     op.row = cells.row("op");
     op.row.fully_specified = false;  // until its machine is identified
     op.gpu = cells.text("gpu");
+    op.file = table.name();
     if (const std::size_t core = op.gpu.find(" ("); core != std::string::npos) {  // "TPU7x (one of two cores of a chip)"
       op.part = part_of_chip(op.gpu.substr(core));
       op.gpu.resize(core);
     }
     op.row.measured = 1e-6 * cells.number("time_us");
     call_of(op, cells.text("op"), cells);
-    machine_of(op, cells.text("interconnect"));
+    machine_of(op, cells, gpus);
     if (op.row.skipped.empty() && !(op.row.measured > 0)) op.row.skipped = "no figure";
     out.push_back(std::move(op));
   }

@@ -136,6 +136,67 @@ TEST_CASE("a table without enough times of a kernel is refused", "[calibrate]") 
   CHECK(contains(message_of(fit), "5 times of one kind"));
 }
 
+TEST_CASE("a GPU of kernels is one that data/gpus names, or a driver's name in full", "[calibrate][ops]") {
+  const auto gpu_of = [](const std::string& written) {
+    const OpsRow row = read_one("G,g,s," + written + ",,gemm_bf16,,4096,4096,,,,,,256,,20,,");
+    CHECK(row.unknown.has_value() == !row.row.skipped.empty());
+    return row.unknown ? std::string{} : load_system(row.system, row.overrides).gpu.name;
+  };
+  for (const std::string& name : fabricost::core::names_in("gpus")) CHECK(gpu_of(name) == name);
+  for (const auto& [written, gpu] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"H100", "h100-sxm"},
+                                                                  {"H100-80G", "h100-sxm"},
+                                                                  {"NVIDIA H100 80GB HBM3", "h100-sxm"},
+                                                                  {"H100 PCIe", "h100-pcie"},
+                                                                  {"NVIDIA H100 NVL", "h100-nvl"},
+                                                                  {"A100-80G", "a100-sxm-80"},
+                                                                  {"A100-SXM4-40GB", "a100-sxm-40"},
+                                                                  {"NVIDIA A100-PCIE-40GB", "a100-pcie-40"},
+                                                                  {"Tesla V100-SXM2-16GB", "v100-sxm-16"},
+                                                                  {"Tesla V100-SXM3-32GB-H", "v100-sxm"},
+                                                                  {"AMD Instinct MI250X", "mi250x-gcd"},
+                                                                  {"GH200 120GB", "gh200"},
+                                                                  {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000"},
+                                                                  {"Trainium 3 (LNC=2: 2 of 8 NeuronCores)", "trainium-3"},
+                                                                  {"TPU7x", "tpu-v7"}})
+    CHECK(gpu_of(written) == gpu);
+  for (const char* unknown : {"H1000", "B2000", "H100-turbo", "NVIDIA H1000", "L400", "T40", "RTX 40900", "./nowhere.yaml"})
+    CHECK(gpu_of(unknown).empty());
+}
+
+TEST_CASE("an unknown GPU of kernels is refused once, with its line and the near names, unless its group is left out", "[calibrate]") {
+  const std::string row = "G,g,s,H1000,,gemm_bf16,,4096,4096,,,,,,256,,20,,\n";
+  const auto fit = [&](const std::vector<std::string>& leave_out) -> std::string {
+    try {
+      (void)calibrate_kernels(read(products({0.6, 0.8, 4e-6, 0}) + row + row), load_stack("nemo"), leave_out);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const std::string said = fit({});
+  INFO(said);
+  CHECK((contains(said, ":37:7: gpu is \"H1000\"") && contains(said, "did you mean h100-sxm?") && !contains(said, ":38:")));
+  CHECK(fit({"g"}).empty());
+}
+
+TEST_CASE("kernels of a GPU that one's own file describes are fitted to it, also by the file of a machine with it", "[calibrate]") {
+  const tables::File half("name: half\ntitle: half\nextends: h100-sxm\nhbm: {bandwidth: 1700 GB/s}\n", "half.yaml");
+  const tables::File box("name: box\ntitle: box\nextends: dgx-h100\ngpu: " + half.path().string() + "\n", "box.yaml");
+  for (const tables::File* own : {&half, &box}) {
+    const OpsRow row = read_one("G,g,s," + own->path().string() + ",,gemm_bf16,,4096,4096,,,,,,256,,20,,");
+    CHECK(load_system(row.system, row.overrides).gpu.name == "half");
+  }
+}
+
+TEST_CASE("a cell that is read as the shape of several kernels is refused once, and a reason gives its first row", "[ops]") {
+  CHECK(tables::faults(header + "G,g,s,H100,,gemm_bf17,,4096,4096,,,,,,many,,20,,\n").size() == 1);
+  const KernelStackAnswer fit =
+      calibrate_kernels(read(products({0.6, 0.8, 4e-6, 0}) + "G,g,s,H100,,gemm_bf17,,4096,4096,,,,,,256,,20,,\n"), load_stack("nemo"));
+  REQUIRE(fit.left.size() == 1);
+  CHECK(contains(fit.left.front().reason, ":37)"));
+}
+
 }  // namespace own_kernels
 
 // Published kernels and collectives: shapes by hand, machines, faults.

@@ -29,6 +29,8 @@ enum class OpKind : unsigned char { product, stream, attention, attention_backwa
 struct OpsRow {
   WorkloadRow row;
   std::string gpu;                     ///< as in the row
+  std::optional<Issue> unknown{};      ///< the fault of a GPU that data/gpus lacks, or of a file that holds none
+  std::string file;                    ///< that holds the row
   std::string system;                  ///< of data/systems or data/clusters
   std::vector<std::string> overrides;  ///< differences of the row's machine from `system`
   OpKind kind = OpKind::product;

@@ -3,6 +3,7 @@
 #include "specs/parts/gpu_index.hpp"
 
 #include "specs/data_directory.hpp"
+#include "text/ascii.hpp"
 
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
@@ -12,6 +13,7 @@
 #include <charconv>
 #include <iterator>
 #include <mutex>
+#include <regex>
 
 namespace fabricost::plan {
 
@@ -32,6 +34,13 @@ int whole(std::string_view text) {
 /// 5 of "pcie-5"; 0: another link.
 int pcie_of(std::string_view link) { return link.starts_with("pcie-") ? whole(link.substr(5)) : 0; }
 
+/// The words of a GPU's name, each after a blank: " a100 sxm 80gb" of "A100-SXM4-80GB".
+std::string words_of(std::string_view name) {
+  static const std::regex marks("\\((r|tm)\\)"), socket("\\bsxm\\d"), gaps("[-_ ]+");
+  const std::string plain = std::regex_replace(lowered(std::string{name}), marks, " ");
+  return std::regex_replace(" " + std::regex_replace(plain, socket, "sxm"), gaps, " ");
+}
+
 /// Refuses a clue shared by two GPUs, then sorts longer ones first.
 void resolve(std::vector<KnownClue>& clues, std::string_view what, const fs::path& data) {
   std::stable_sort(clues.begin(), clues.end(), [](const KnownClue& a, const KnownClue& b) {
@@ -48,7 +57,8 @@ void resolve(std::vector<KnownClue>& clues, std::string_view what, const fs::pat
 GpuIdentities::GpuIdentities(const fs::path& data) {
   Faults faults;
   int slowest = 0;
-  for (const std::string& name : yaml_names(data / "gpus")) {
+  files_ = yaml_names(data / "gpus");
+  for (const std::string& name : files_) {
     const SpecNode tree = parse_spec(data / "gpus" / (name + ".yaml"));
     const std::string_view vendor = plain(tree.find("vendor"));
     if (const SpecNode* identity = tree.find("identity")) {
@@ -102,6 +112,34 @@ const KnownClue* GpuIdentities::named(std::string_view marketing) const {
 std::string GpuIdentities::gpu_named(std::string_view marketing) const {
   const KnownClue* known = named(marketing);
   return known != nullptr && known->stands_for.empty() ? known->gpu : std::string{};
+}
+
+std::string GpuIdentities::gpu_called(std::string_view written) const {
+  constexpr std::size_t longest = 100;  // std::regex recurses with the length of a text
+  if (written.size() > longest) return {};
+  if (std::find(files_.begin(), files_.end(), written) != files_.end()) return std::string{written};
+  static const std::regex maker("^( (nvidia|amd|intel|google|aws|tesla|instinct))+(?= )"), sizes("( (\\d{1,4}gi?b?|hbm\\d?e?|sxm|oam))* ?");
+  const std::string words = words_of(written), named = std::regex_replace(words, maker, "");
+  for (const KnownClue& one : names_) {
+    const std::string known = words_of(one.clue);
+    const std::size_t at = (named + " ").find(known + " ");
+    const bool in_full = named != words || (at == 0 && std::regex_match(named.substr(known.size()), sizes));
+    if (at != std::string::npos && in_full) return one.stands_for.empty() ? one.gpu : std::string{};
+  }
+  for (const std::string& file : files_)
+    if (words_of(file) == named) return file;
+  return {};
+}
+
+std::vector<std::string> GpuIdentities::near(std::string_view unknown) const {
+  std::vector<std::string> known = files_, out;
+  for (const KnownClue& one : names_) known.push_back(one.clue);
+  for (const std::string& one : near_names(unknown, known)) {
+    const KnownClue* clue = named(one);
+    std::string file = std::find(files_.begin(), files_.end(), one) != files_.end() || clue == nullptr ? one : clue->gpu;
+    if (std::find(out.begin(), out.end(), file) == out.end()) out.push_back(std::move(file));
+  }
+  return out;
 }
 
 const KnownClue* GpuIdentities::with_pci_id(std::string_view id) const {

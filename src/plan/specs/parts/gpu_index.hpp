@@ -27,6 +27,11 @@ class GpuIdentities {
   [[nodiscard]] const KnownClue* named(std::string_view marketing) const;
   /// Its name in data/gpus; empty if unknown or represented by a relative.
   [[nodiscard]] std::string gpu_named(std::string_view marketing) const;
+  /// The same for what a table calls it: the name in data/gpus in any spelling, a driver's in full after its maker's, or a known name with
+  /// nothing but sizes of memory behind it ("H100-80G"). "H1000" and "H100 turbo" are unknown.
+  [[nodiscard]] std::string gpu_called(std::string_view written) const;
+  /// Names in data/gpus that an unknown one is near to, nearest first, at most three.
+  [[nodiscard]] std::vector<std::string> near(std::string_view unknown) const;
   [[nodiscard]] const KnownClue* with_pci_id(std::string_view id) const;
   [[nodiscard]] const CloudInstance* instance(std::string_view name) const;
   /// The longest name of an instance in a text.
@@ -47,6 +52,7 @@ class GpuIdentities {
 
  private:
   std::vector<KnownClue> names_, pci_;  ///< longer ones first
+  std::vector<std::string> files_;      ///< of data/gpus
   std::vector<CloudInstance> instances_;
   std::vector<GpuClue> clues_;
   int max_nvlinks_ = 0;
