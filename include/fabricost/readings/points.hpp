@@ -47,6 +47,8 @@ struct Point {
   bool both_ways = false;
   /// The time is bytes / rate of a stream of many messages in flight, less than that of a single message.
   bool streamed = false;
+  /// The log does not say on how many nodes, nor does its reader: `nodes` is the usual count of such a test.
+  bool nodes_assumed = false;
   /// The printed algorithm bandwidth is not bytes / time (see validation/set_aside.hpp).
   bool contradicts_itself = false;
 

@@ -287,9 +287,10 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   std::string compared = compared_in_words(c);
   if (const std::string completed = completed_in_words(c.dumps->flights); !c.judged.compared && c.curve.empty() && !completed.empty())
     compared = completed;
+  const std::string why_not = c.system ? not_compared(out) : std::string{};
+  if (!why_not.empty() && c.nodes_assumed) compared.clear();  // there is a table
   if (c.info.has("ibnetdiscover") && !c.judged.compared && c.curve.empty())
     compared = "the output of ibnetdiscover is not read: ibstat of the nodes says the rates of their ports";
-  const std::string why_not = c.system ? not_compared(out) : std::string{};
   if (cut_small)
     out.verdict = fmt::format("nothing to judge: the run ended at {}: hung, killed or cut; {}{}", c.ends_early,
                               !c.system && !c.curve.empty() ? named_machines(c) : std::string{}, compared);
@@ -304,10 +305,10 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
                      c.judged.at->measured >= c.judged.at->low && c.judged.at->measured <= c.judged.at->high;
     out.verdict = (c.judged.faster                     ? fmt::format("faster than predicted by x{:.3g}, beyond its range: ", 1 / c.judged.ratio)
                    : c.judged.compared             ? std::string{far ? "as predicted, within a wide range: " : "as predicted: "}
-                   : !why_not.empty()              ? fmt::format("nothing to judge: {}; ", why_not)
+                   : !why_not.empty()              ? fmt::format("nothing to judge: {}{}", why_not, compared.empty() ? "" : "; ")
                    : !c.system && !c.curve.empty() ? std::string{"nothing to judge until the machine is named: "} + named_machines(c)
                                                    : c.info.has("ibnetdiscover")   ? std::string{"nothing to judge: "}
-                   : std::string{"nothing to judge, and nothing speaks against this run: "}) +
+                   : std::string{c.unplaced ? "nothing to judge: " : "nothing to judge, and nothing speaks against this run: "}) +
                   compared + lone_stall(c);
   } else if (c.judged.slow || (c.judged.slow_small && !proven))
     out.verdict = "slow: " + compared;
@@ -324,6 +325,14 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
     out.verdict = fmt::format("slow, likely {}: {}", likely(out.causes.front()),
                               c.curve.empty() && c.sizes.empty() ? out.causes.front().evidence : compared);
   if (cut && !cut_small) out.verdict += fmt::format("; the run ended at {}: hung, killed or cut", c.ends_early);
+}
+
+/// Two ranks that may share a node are as fast as those of two nodes only by a fault of the node: the comparison of others decides nothing.
+void ask_for_nodes(Diagnosis& out, const Context& c) {
+  if (!c.nodes_assumed || !c.judged.compared || c.system->gpus_per_node < 2 || !out.fine()) return;
+  out.state = RunState::nothing_to_judge;
+  out.healthy = false;
+  out.verdict = "nothing to judge: the log does not say whether its two ranks share a node: say so with --nodes 1 or --nodes 2; of two nodes it is " + out.verdict;
 }
 
 /// What a reader has to know of the machine that was compared with, beside the comparison.
@@ -468,6 +477,7 @@ void conclude_all(Diagnosis& out, const Context& c) {
   else
     conclude_comparison(out, c, all);
   note_events(out, all.outlived);
+  ask_for_nodes(out, c);
   add_about_machine(out, c);
   if (c.contradiction.empty()) return;
   out.healthy = false;

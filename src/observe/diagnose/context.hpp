@@ -99,6 +99,7 @@ struct Context {
   std::string test;          ///< its operation as named in the log; empty: not stated
   bool transfers = false;    ///< the curve is of messages between two ends, not of a collective
   bool unplaced = false;     ///< times of collectives, and nothing says on which machine
+  bool nodes_assumed = false;  ///< nothing says on how many nodes its ranks were
   std::optional<System> system;
   bool guessed = false;
   std::vector<DiagnosedSize> sizes;

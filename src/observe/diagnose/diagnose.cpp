@@ -419,6 +419,9 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
       bool whole = true;
       Points points = read_with_ranks(file, source, runs, out.notes, whole);  // also JSON and point CSVs
       table = true;
+      c.nodes_assumed = std::any_of(points.points.begin(), points.points.end(), [](const Point& p) { return p.nodes_assumed; });
+      if (c.nodes_assumed && !machine.system.empty() && !points.points.front().path)
+        throw fault_of_file(file.string(), "the log does not say how many ranks took part", "add <ranks=N> (and <nodes=N>)");
       if (!whole) out.notes.push_back(fmt::format("the log is long: the first {} times were compared, and no more", max_points));
       place_on(points, machine);
       if (const std::string allows = diagnosis::machine_that_allows(machine, points.points); allows != machine.system) {
@@ -439,7 +442,9 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
     }
   } catch (const SpecError& error) {
     const Issue& first = error.issues().front();
-    if (table) out.notes.push_back(fmt::format("no comparison: {}{}{}", first.message, first.remedy.empty() ? "" : ": ", first.remedy));
+    const auto option = [](std::string_view field, std::string_view value) { return fmt::format("--{} {}", field, value); };
+    const std::string remedy = with_fields(first.remedy, option);
+    if (table) out.notes.push_back(fmt::format("no comparison: {}{}{}", first.message, remedy.empty() ? "" : ": ", remedy));
   } catch (const RequestError& error) {
     if ((!c.guessed && request.system) || request.ranks > 0 || request.nodes > 0) throw;
     out.notes.push_back(fmt::format("no comparison: {}", error.what()));

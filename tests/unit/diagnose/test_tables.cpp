@@ -433,6 +433,21 @@ TEST_CASE("messages between two ends that fall off or stay at the rate of copies
   CHECK((sockets.state == RunState::slow && names(sockets, Cause::tcp_fallback)));
 }
 
+TEST_CASE("times of two ends that may share a node, or of ranks that nothing counts, are no all-clear until the nodes are named") {
+  const std::string messages_at_nic = messages("MPI-CUDA", {{MiB, 41000}, {4 * MiB, 45000}, {256 * MiB, 47000}});
+  const Diagnosis open = diagnosed(messages_at_nic, {.system = {"aws-p5"}});
+  INFO(open.verdict);
+  CHECK((open.state == RunState::nothing_to_judge && !open.healthy && open.verdict.find("--nodes") != std::string::npos));
+  CHECK(diagnosed(messages_at_nic, {.system = {"aws-p5"}, .nodes = 2}).state == RunState::as_predicted);
+  CHECK(diagnosed(messages_at_nic, {.system = {"aws-p5"}, .nodes = 1}).state == RunState::slow);
+  const std::string reduced = "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n16777216  220.1\n268435456  1800.2\n";
+  const Diagnosis counted = diagnosed(reduced, {.system = {"aws-p5"}, .nodes = 2}), uncounted = diagnosed(reduced, {.system = {"aws-p5"}});
+  INFO(uncounted.verdict);
+  CHECK((!counted.sizes.empty() && uncounted.sizes.empty() && uncounted.state == RunState::nothing_to_judge && !uncounted.healthy));
+  CHECK(uncounted.verdict == "nothing to judge: the log does not say how many ranks took part: add --ranks N (and --nodes N)");
+  CHECK(diagnosed(reduced).verdict.find("nothing speaks against") == std::string::npos);
+}
+
 TEST_CASE("tables of messages below the names of two releases blame the newer one where it is slower") {
   const std::vector<std::pair<double, double>> fast{{1024, 900}, {MiB, 22000}, {4 * MiB, 22600}}, slow{{1024, 850}, {MiB, 4300}, {4 * MiB, 4400}};
   const Diagnosis lost = diagnosed("Open-MPI 4.1.2 + UCX 1.9.0\n" + messages("MPI", fast) + "Open-MPI 4.1.2 + UCX 1.10 (rc2)\n" + messages("MPI", slow));

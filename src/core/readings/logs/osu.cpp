@@ -184,6 +184,7 @@ class OsuReader : LogReader {
     const int line = lines_.number();
     const int given = points_.nodes_given(), nodes = given > 0 ? given : command_nodes_ > 0 ? command_nodes_ : pair_of_node_ ? 1 : 0;
     const Path path = nodes == 1 ? Path::gpu_gpu : Path::nic;
+    points_.assume_nodes(nodes == 0 && !(test_ == Test::collective && points_.ranks_given()));
     const char* where = path == Path::nic && nodes == 0 ? "; taken as between nodes: nodes = 1 says otherwise" : "";
     switch (test_) {
       case Test::bandwidth:

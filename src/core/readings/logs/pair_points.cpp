@@ -32,6 +32,7 @@ void PointMaker::emit(Point&& point) {
   point.system = system_;
   point.library = library_;
   point.library_version = version_;
+  point.nodes_assumed = nodes_assumed_;
   describe(point, runs_);
   ++points_;
   sink_(std::move(point));

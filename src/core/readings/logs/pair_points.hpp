@@ -33,9 +33,12 @@ class PointMaker {
   /// Ranks of a collective whose log does not state them: as given, else as described, else the whole
   /// machine. \throws SpecError
   [[nodiscard]] int ranks_taking_part(int line);
+  [[nodiscard]] bool ranks_given() const { return otherwise_.ranks > 0; }
   /// Nodes as given, else as described; 0: unknown.
   [[nodiscard]] int nodes_given() const { return otherwise_.nodes > 0 ? otherwise_.nodes : described_.nodes; }
 
+  /// Whether the following points are on nodes that nothing states.
+  void assume_nodes(bool assumed) { nodes_assumed_ = assumed; }
   void skip(const std::string& reason, int rows = 1) { count_skipped(skipped_, reason, rows); }
   void version(std::string_view text) { version_ = text; }
   /// True once a row was recognised, priced or not.
@@ -55,6 +58,7 @@ class PointMaker {
   SharedText source_, system_, library_, version_;
   std::vector<Skipped> skipped_;
   long long points_ = 0;
+  bool nodes_assumed_ = false;
   int gpus_per_node_ = 0;  ///< of the machine, after loading
 };
 
