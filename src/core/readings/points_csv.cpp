@@ -7,6 +7,7 @@
 #include "specs/data_directory.hpp"
 #include "specs/near_or_all.hpp"
 #include "specs/parts/identities.hpp"
+#include "specs/store.hpp"
 #include "text/csv.hpp"
 #include "text/joined.hpp"
 
@@ -210,10 +211,18 @@ std::string machine_named(std::string text) {
   return text;
 }
 
-/// The machine that measured points ran on, where its file says so of their source (`runs:`).
+/// The machine that measured points ran on: the request's own file where they call it by its name, else as a shipped file says of their
+/// source (`runs:`).
 class MachinesOfRuns {
  public:
+  /// \param system of the request
+  explicit MachinesOfRuns(const std::string& system) : own_(system) {
+    if (!is_path(system) || !is_there(system)) return;
+    const SpecNode tree = parse_spec(system), *name = tree.find("name");
+    names_ = {std::filesystem::path{system}.stem().string(), name != nullptr ? name->text : std::string{}};
+  }
   [[nodiscard]] const std::string& of(const std::string& source, const std::string& system) {
+    if (!system.empty() && std::find(names_.begin(), names_.end(), system) != names_.end()) return own_;
     if (!runs_) runs_ = machine_identities(data_directory()).runs;
     if (source != source_ || system != system_) {
       source_ = source;
@@ -225,6 +234,8 @@ class MachinesOfRuns {
   }
 
  private:
+  std::string own_;
+  std::array<std::string, 2> names_;
   std::string source_, system_, of_last_;  // of the row before, whose texts most rows have
   std::optional<std::map<std::pair<std::string, std::string>, std::string>> runs_;
 };
@@ -246,7 +257,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
   const Columns at{table};
   require(table, at);
   NodeSizes sizes;
-  MachinesOfRuns of_runs;
+  MachinesOfRuns of_runs(otherwise.system);
   Point last;  // rows with equal texts share them
   while (table.next()) {
     Point point;

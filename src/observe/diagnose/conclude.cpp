@@ -303,12 +303,13 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   else if (fine) {
     const bool far = c.judged.compared && std::fabs(std::log(c.judged.ratio)) > std::log(c.numbers("judgement")["margin_of_guess"]) &&
                      c.judged.at->measured >= c.judged.at->low && c.judged.at->measured <= c.judged.at->high;
-    out.verdict = (c.judged.faster                     ? fmt::format("faster than predicted by x{:.3g}, beyond its range: ", 1 / c.judged.ratio)
+    out.verdict = (c.judged.faster                 ? fmt::format("faster than predicted by x{:.3g}, beyond its range: ", 1 / c.judged.ratio)
                    : c.judged.compared             ? std::string{far ? "as predicted, within a wide range: " : "as predicted: "}
                    : !why_not.empty()              ? fmt::format("nothing to judge: {}{}", why_not, compared.empty() ? "" : "; ")
                    : !c.system && !c.curve.empty() ? std::string{"nothing to judge until the machine is named: "} + named_machines(c)
-                                                   : c.info.has("ibnetdiscover")   ? std::string{"nothing to judge: "}
-                   : std::string{c.unplaced ? "nothing to judge: " : "nothing to judge, and nothing speaks against this run: "}) +
+                   : c.info.has("ibnetdiscover")
+                       ? std::string{"nothing to judge: "}
+                       : std::string{c.unplaced ? "nothing to judge: " : "nothing to judge, and nothing speaks against this run: "}) +
                   compared + lone_stall(c);
   } else if (c.judged.slow || (c.judged.slow_small && !proven))
     out.verdict = "slow: " + compared;
@@ -332,7 +333,9 @@ void ask_for_nodes(Diagnosis& out, const Context& c) {
   if (!c.nodes_assumed || !c.judged.compared || c.system->gpus_per_node < 2 || !out.fine()) return;
   out.state = RunState::nothing_to_judge;
   out.healthy = false;
-  out.verdict = "nothing to judge: the log does not say whether its two ranks share a node: say so with --nodes 1 or --nodes 2; of two nodes it is " + out.verdict;
+  out.verdict =
+      "nothing to judge: the log does not say whether its two ranks share a node: say so with --nodes 1 or --nodes 2; of two nodes it is " +
+      out.verdict;
 }
 
 /// What a reader has to know of the machine that was compared with, beside the comparison.

@@ -104,8 +104,9 @@ Judged judge(const std::vector<DiagnosedSize>& sizes, bool guessed, const Number
 }
 
 std::string compared_in_words(const Context& c) {
-  if (c.unplaced) return fmt::format("the log names no machine to compare its times with: say which with --system{}",
-                                     c.nodes_assumed ? ", and on how many nodes with --nodes" : "");
+  if (c.unplaced)
+    return fmt::format("the log names no machine to compare its times with: say which with --system{}",
+                       c.nodes_assumed ? ", and on how many nodes with --nodes" : "");
   if (!c.judged.compared)
     return c.curve.empty() ? "the log has no table to compare" : "no prediction was possible, so only what the log shows counts";
   const DiagnosedSize& at = *c.judged.at;

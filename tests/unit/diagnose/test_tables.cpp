@@ -440,7 +440,8 @@ TEST_CASE("times of two ends that may share a node, or of ranks that nothing cou
   CHECK((open.state == RunState::nothing_to_judge && !open.healthy && open.verdict.find("--nodes") != std::string::npos));
   CHECK(diagnosed(messages_at_nic, {.system = {"aws-p5"}, .nodes = 2}).state == RunState::as_predicted);
   CHECK(diagnosed(messages_at_nic, {.system = {"aws-p5"}, .nodes = 1}).state == RunState::slow);
-  const std::string reduced = "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n16777216  220.1\n268435456  1800.2\n";
+  const std::string reduced =
+      "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n16777216  220.1\n268435456  1800.2\n";
   const Diagnosis counted = diagnosed(reduced, {.system = {"aws-p5"}, .nodes = 2}), uncounted = diagnosed(reduced, {.system = {"aws-p5"}});
   INFO(uncounted.verdict);
   CHECK((!counted.sizes.empty() && uncounted.sizes.empty() && uncounted.state == RunState::nothing_to_judge && !uncounted.healthy));

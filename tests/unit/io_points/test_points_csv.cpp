@@ -267,6 +267,19 @@ TEST_CASE("points of a run that names the usual machine are of the one that its 
   CHECK(of("aiconfigurator/l40s/nccl/2.27.3", "dgx-h100") == "dgx-h100");
 }
 
+TEST_CASE("rows that name the machine of a file, by its name in there or by the file's, are of that file") {
+  const Folder folder;
+  const std::string own = folder.write("tree.yaml", "name: my-tree\ntitle: a tree\nextends: dgx-h100\n");
+  const auto of = [&](const std::string& system) {
+    return points_in(csv_header + "a," + system + ",1,8,all_reduce,half,1048576,400,,nccl,2.27.3,,,\n", {.system = own})
+        .points.at(0)
+        .system.str();
+  };
+  for (const char* name : {"tree", "my-tree", ""}) CHECK(of(name) == own);
+  CHECK(of("dgx-h100") == "dgx-h100");
+  CHECK(of("my") == "my");
+}
+
 TEST_CASE("copies between a GPU and its host have the direction that their probe had") {
   const auto path = [](const std::string& notes, const char* both) {
     return points_in("operation,system,nodes,gpus_per_node,bytes,time_us,notes,path,both_ways\nsend_recv,dgx-h100,1,1,4096,2.5," + notes +
