@@ -232,6 +232,7 @@ struct UpgradeAnswer {
 /// A prediction with the details an answer adds.
 struct PredictAnswer : Prediction {
   std::string system{};  ///< its name
+  std::string trouble{};  ///< of a sweep over counts: why this one has no answer, whose times are then no numbers; empty: it has
   std::vector<std::string> assumed{};
   std::optional<FusedNormAnswer> norm{};
   std::optional<UpgradeAnswer> upgrade{};

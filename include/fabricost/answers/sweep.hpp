@@ -41,10 +41,10 @@ struct SweepRequest : CallOnCounts {
 
 struct SweepAnswer {
   std::vector<PredictAnswer> rows{};
-  bool by_count = false;  ///< one size on several counts
+  bool by_count = false;  ///< one size on several counts, of which those that cannot run say why (PredictAnswer::trouble)
 };
 
-/// \throws as answer(PredictRequest), naming the count
+/// \throws as answer(PredictRequest), naming the count, where none has an answer
 [[nodiscard]] SweepAnswer answer(const SweepRequest& request);
 
 /// For every count: the sizes from which each pair runs by the library's own choice, and from which each is
@@ -64,6 +64,7 @@ struct CrossoverAnswer {
 
 struct CrossoversAtCount {
   int nodes = 1, ranks = 1;
+  std::string trouble{};  ///< why nothing runs; empty: something does
   std::vector<CrossoverAnswer> runs{}, fastest{};
 
   static AnswerTable<CrossoversAtCount> fields();

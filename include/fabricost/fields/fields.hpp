@@ -201,8 +201,8 @@ template <class Answer, class T>
 }
 /// The reason why there is no answer, as such a text: it has a key only where there is one, and then the fields after it have none.
 template <class Answer>
-[[nodiscard]] constexpr auto gives_trouble(std::string Answer::*member, std::string_view words) {
-  auto out = names_fields(gives(member, "trouble", "trouble", words, 1, true));
+[[nodiscard]] constexpr auto gives_trouble(std::string Answer::*member, std::string_view words, std::string_view name = "trouble") {
+  auto out = names_fields(gives(member, "trouble", name, words, 1, true));
   out.alone = true;
   return out;
 }

@@ -111,6 +111,7 @@ AnswerTable<PredictAnswer> PredictAnswer::fields() {
       gives(&A::dtype, "dtype", "", "Element type."),
       gives(&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte."),
       field::give_seconds_of_terms<&A::seconds>,
+      gives_trouble(&A::trouble, "Of a sweep: why this count has no answer.", ""),
       gives(&A::algorithm_bandwidth, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9),
       gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second",
             "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.",
@@ -445,7 +446,7 @@ struct LoadedRequest {
 }  // namespace
 
 PredictAnswer answer_of(const System& system, const Prediction& prediction) {
-  return {prediction, system.name, assumptions(system, prediction), {}, {}, {}};
+  return {prediction, system.name, {}, assumptions(system, prediction), {}, {}, {}};
 }
 
 namespace {

@@ -1,7 +1,5 @@
 /// Predicts each size or count of a request, and the switch points of their curves.
 
-#include "text/named_refusal.hpp"
-
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>
@@ -10,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace fabricost::core {
 
@@ -63,6 +62,7 @@ AnswerTable<CrossoverAnswer> CrossoverAnswer::fields() {
 AnswerTable<CrossoversAtCount> CrossoversAtCount::fields() {
   using A = CrossoversAtCount;
   return {gives(&A::nodes, "nodes", "nodes", "Nodes."), field::give_ranks<A>,
+          gives_trouble(&A::trouble, "Why nothing runs; empty: something does. Nothing else is set then."),
           gives(&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."),
           gives(&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover.")};
 }
@@ -105,12 +105,32 @@ namespace {
   return out;
 }
 
-/// work(operation) for each; with several, an error names the operation.
-template <class Work>
-void for_each_count(const std::vector<Operation>& operations, Work&& work) {
-  if (operations.size() == 1) return work(operations.front());
-  for (const Operation& op : operations)
-    with_name_in_errors(op.nodes > 0 ? counted(op.nodes, "node") : counted(op.ranks, "rank"), [&] { work(op); });
+/// A row of work(operation) for each. Of several, one that cannot run says why in its row. \throws Refusal where none can, naming the first
+template <class Row, class Work>
+[[nodiscard]] std::vector<Row> row_of_each(const System& system, const std::vector<Operation>& operations, Work&& work) {
+  std::vector<Row> out;
+  for (const Operation& op : operations) try {
+      check_ranks(system, op);
+      out.push_back(work(op));
+    } catch (const Refusal& refusal) {
+      if (operations.size() == 1) throw;
+      out.emplace_back().trouble = refusal.text();
+    } catch (const RequestError& error) {
+      if (operations.size() == 1) throw;
+      out.emplace_back().trouble = error.what();
+    }
+  if (std::all_of(out.begin(), out.end(), [](const Row& row) { return !row.trouble.empty(); })) {
+    const Operation& first = operations.front();
+    throw Refusal(
+        fmt::format("{}: {}", first.nodes > 0 ? counted(first.nodes, "node") : counted(first.ranks, "rank"), out.front().trouble));
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i].trouble.empty()) continue;
+    const Operation& op = operations[i];
+    out[i].nodes = op.nodes > 0 ? op.nodes : std::max(1, (op.ranks + system.gpus_per_node - 1) / system.gpus_per_node);
+    out[i].ranks = op.ranks > 0 ? op.ranks : out[i].nodes * system.gpus_per_node;
+  }
+  return out;
 }
 
 [[nodiscard]] std::vector<CrossoverAnswer> changes_of(const Curve& curve, double first, double last) {
@@ -144,10 +164,14 @@ SweepAnswer answer(const SweepRequest& r) {
     return out;
   }
   for (Operation& op : operations) op.bytes = *r.bytes;
-  for_each_count(operations, [&](const Operation& op) {
-    check_ranks(*system, op);
-    out.rows.push_back(answer_of(*system, predict(*system, op, choice)));
-  });
+  out.rows = row_of_each<PredictAnswer>(*system, operations,
+                                        [&](const Operation& op) { return answer_of(*system, predict(*system, op, choice)); });
+  for (PredictAnswer& row : out.rows) {
+    if (row.trouble.empty()) continue;
+    row.operation = operations.front();
+    row.system = system->name;
+    row.seconds = row.low = row.high = std::numeric_limits<double>::quiet_NaN();
+  }
   return out;
 }
 
@@ -160,14 +184,14 @@ CrossoversAnswer answer(const CrossoversRequest& r) {
   const auto system = machine_of(r, by_rule);
   CrossoversAnswer out{
       .operation = std::string{name(*r.operation)}, .dtype = std::string{name(r.dtype)}, .system = system->name, .rows = {}};
-  for_each_count(operations, [&](const Operation& op) {
-    check_ranks(*system, op);
+  out.rows = row_of_each<CrossoversAtCount>(*system, operations, [&](const Operation& op) {
     const Curve runs = compile(*system, op, by_rule);
     const Curve fastest = compile(*system, op, by_time);
-    out.rows.push_back({.nodes = runs.fabric().nodes,
-                        .ranks = static_cast<int>(runs.fabric().ranks()),
-                        .runs = changes_of(runs, first, last),
-                        .fastest = changes_of(fastest, first, last)});
+    return CrossoversAtCount{.nodes = runs.fabric().nodes,
+                             .ranks = static_cast<int>(runs.fabric().ranks()),
+                             .trouble = {},
+                             .runs = changes_of(runs, first, last),
+                             .fastest = changes_of(fastest, first, last)};
   });
   return out;
 }

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fabricost::core {
 
 std::string verdict_of(const PredictAnswer& a) {
@@ -38,18 +40,22 @@ std::string verdict_of(const std::vector<MoeAnswer>& all) {
 
 /// "16.3 us at 1 KiB to 62.6 ms at 16 GiB: all_reduce (half), 8 ranks on 1 node, dgx-h100".
 std::string verdict_of(const SweepAnswer& a) {
-  const PredictAnswer &first = a.rows.front(), &last = a.rows.back();
+  const auto answered = [](const PredictAnswer& row) { return row.trouble.empty(); };
+  const PredictAnswer& first = *std::find_if(a.rows.begin(), a.rows.end(), answered);
+  const PredictAnswer& last = *std::find_if(a.rows.rbegin(), a.rows.rend(), answered);
   const auto at = [&](const PredictAnswer& p) {
     return time_text(p.time()) + (a.by_count ? " on " + counted(p.ranks, "rank") : " at " + size_text(p.operation.bytes));
   };
-  return fmt::format("{}{}: {}", at(first), a.rows.size() > 1 ? " to " + at(last) : "",
-                     a.by_count ? fmt::format("{} of {} ({}), {}", first.collective(), size_text(first.operation.bytes), first.dtype(), first.system)
-                                : title_of(first, first.system, false));
+  return fmt::format(
+      "{}{}: {}", at(first), &first != &last ? " to " + at(last) : "",
+      a.by_count ? fmt::format("{} of {} ({}), {}", first.collective(), size_text(first.operation.bytes), first.dtype(), first.system)
+                 : title_of(first, first.system, false));
 }
 
 /// "On 8 ranks ring ll runs, from 1.1 MiB nvls simple: all_reduce (half), dgx-h100"; of several counts the first.
 std::string verdict_of(const CrossoversAnswer& a) {
-  const CrossoversAtCount& first = a.rows.front();
+  const CrossoversAtCount& first =
+      *std::find_if(a.rows.begin(), a.rows.end(), [](const CrossoversAtCount& row) { return row.trouble.empty(); });
   std::string runs;
   for (const CrossoverAnswer& c : first.runs)
     runs += fmt::format("{}{} {}", runs.empty() ? "" : fmt::format(", from {} ", rough_size(c.from.value())), c.algorithm, c.protocol) +

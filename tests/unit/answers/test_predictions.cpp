@@ -145,6 +145,24 @@ TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
   CHECK(refusal_of(sizes).starts_with("which sizes? Add sizes"));
 }
 
+TEST_CASE("of a sweep a count that cannot run says why in its row, and the others keep their answers", "[answers]") {
+  SweepRequest counts;
+  counts.system = {"dgx-h100"};
+  counts.operation = Collective::all_reduce;
+  counts.bytes = units::MiB(1);
+  counts.ranks.values = {8, 13, 16};
+  const SweepAnswer found = answer(counts);
+  REQUIRE(found.rows.size() == 3);
+  CHECK((found.rows[0].trouble.empty() && found.rows[2].trouble.empty() && found.rows[2].seconds > found.rows[0].seconds));
+  const PredictAnswer& none = found.rows[1];
+  CHECK((none.trouble.starts_with("13 ranks do not spread") && none.ranks == 13 && none.nodes == 2 && std::isnan(none.seconds)));
+  CrossoversRequest changes{counts};
+  const CrossoversAnswer changed = answer(changes);
+  CHECK((changed.rows[1].trouble == none.trouble && changed.rows[1].runs.empty() && !changed.rows[2].runs.empty()));
+  counts.ranks.values = {13, 15};
+  CHECK(refusal_of(counts).starts_with("13 ranks: 13 ranks do not spread"));
+}
+
 TEST_CASE("a release of NCCL that does not know the GPUs is refused, with the first that does") {
   PredictRequest r = all_reduce;
   r.system = {"gb300-nvl72"};
