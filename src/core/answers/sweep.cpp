@@ -64,7 +64,8 @@ AnswerTable<CrossoversAtCount> CrossoversAtCount::fields() {
   return {gives(&A::nodes, "nodes", "nodes", "Nodes."), field::give_ranks<A>,
           gives_trouble(&A::trouble, "Why nothing runs; empty: something does. Nothing else is set then."),
           gives(&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."),
-          gives(&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover.")};
+          gives(&A::fastest, "fastest", "fastest",
+                "What has the lowest predicted time, but for near ties over a short range: a list of Crossover.")};
 }
 
 AnswerTable<CrossoversAnswer> CrossoversAnswer::fields() {
@@ -133,15 +134,34 @@ template <class Row, class Work>
   return out;
 }
 
-[[nodiscard]] std::vector<CrossoverAnswer> changes_of(const Curve& curve, double first, double last) {
+/// Whether a line is below another by more than a tie at some size of a piece: by 5 %, or by 1 % in a piece over which the size doubles.
+[[nodiscard]] bool leads(const Line& line, const Line& other, double from, double until) {
+  const double tie = until < 2 * from ? 0.05 : 0.01;
+  constexpr int steps = 16;
+  for (int i = 0; i <= steps; ++i) {
+    const double bytes = from * std::pow(until / from, static_cast<double>(i) / steps);
+    if (other(bytes) > (1 + tie) * line(bytes)) return true;
+  }
+  return false;
+}
+
+/// \param by_time a pair takes over where it leads, not where it is as fast
+[[nodiscard]] std::vector<CrossoverAnswer> changes_of(const Curve& curve, double first, double last, bool by_time) {
+  constexpr double largest = 1e12;
   std::vector<CrossoverAnswer> out;
+  int before = 0;  // piece of the last change
   for (int i = 0; i < curve.pieces(); ++i) {
     const double from = std::max(first, std::ceil(curve.threshold_bytes(i)));
     if (from > last) break;
     const Candidate runs = curve.ran_at(from);
     if (!out.empty() && from <= out.back().from.value()) out.pop_back();  // a piece below the first size
     CrossoverAnswer change{units::B(from), std::string{name(runs.algorithm)}, std::string{name(runs.protocol)}};
-    if (out.empty() || out.back().algorithm != change.algorithm || out.back().protocol != change.protocol) out.push_back(std::move(change));
+    if (!out.empty() && out.back().algorithm == change.algorithm && out.back().protocol == change.protocol) continue;
+    const double until = i + 1 < curve.pieces() ? curve.threshold_bytes(i + 1) : std::max(from, largest);  // also beyond the last size
+    if (by_time && !out.empty() && !leads(curve.line_at(curve.line_index(i)), curve.line_at(curve.line_index(before)), from, until))
+      continue;
+    out.push_back(std::move(change));
+    before = i;
   }
   return out;
 }
@@ -190,8 +210,8 @@ CrossoversAnswer answer(const CrossoversRequest& r) {
     return CrossoversAtCount{.nodes = runs.fabric().nodes,
                              .ranks = static_cast<int>(runs.fabric().ranks()),
                              .trouble = {},
-                             .runs = changes_of(runs, first, last),
-                             .fastest = changes_of(fastest, first, last)};
+                             .runs = changes_of(runs, first, last, false),
+                             .fastest = changes_of(fastest, first, last, true)};
   });
   return out;
 }

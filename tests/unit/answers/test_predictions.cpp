@@ -293,6 +293,34 @@ TEST_CASE("Crossovers are where predict changes what runs, whatever decides it",
   CHECK_THROWS_AS(answer(none), Refusal);
 }
 
+TEST_CASE("of the fastest pairs a sweep lists none that is a near tie over a short range", "[answers]") {
+  for (const auto& [system, op, ranks] : {std::tuple{"gb200-nvl72", Collective::broadcast, 4},
+                                          {"gb200-nvl72", Collective::broadcast, 8},
+                                          {"dgx-h100", Collective::all_reduce, 16},
+                                          {"dgx-b200", Collective::all_gather, 8}}) {
+    CrossoversRequest all;
+    all.system = {system};
+    all.operation = op;
+    all.ranks.values = {ranks};
+    const std::vector<CrossoverAnswer> fastest = answer(all).rows.front().fastest;
+    const System machine = load_system(system);
+    const auto seconds = [&](const CrossoverAnswer& pair, double bytes) {
+      const Choice forced{.algorithm = parse_algorithm(pair.algorithm), .protocol = parse_protocol(pair.protocol)};
+      return predict(machine, Operation{.collective = op, .bytes = units::B(bytes), .ranks = ranks}, forced).seconds;
+    };
+    for (std::size_t i = 1; i < fastest.size(); ++i) {
+      const double from = fastest[i].from.value(), until = i + 1 < fastest.size() ? fastest[i + 1].from.value() : 1e12;
+      double most = 0;
+      for (int step = 0; step <= 64; ++step) {
+        const double bytes = std::floor(from * std::pow(until / from, step / 64.0));
+        most = std::max(most, seconds(fastest[i - 1], bytes) / seconds(fastest[i], bytes));
+      }
+      CAPTURE(system, ranks, from, fastest[i].algorithm);
+      CHECK(most > (until < 2 * from ? 1.049 : 1.0099));
+    }
+  }
+}
+
 TEST_CASE("Copies to the GPU, from it and both ways at once are told apart, and both ways share", "[answers]") {
   const auto copy = [](const char* system, Path path, double bytes) {
     return answer(PredictRequest{.system = {system}, .operation = Collective::send_recv, .path = path, .bytes = units::B(bytes)});
