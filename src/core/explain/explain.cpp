@@ -237,11 +237,27 @@ namespace {
   if (is_nccl_algorithm(p.ran.algorithm)) return {};
   return fmt::format("{} has no {}: this is one of one's own with its hops and rates", library, name(p.ran.algorithm));
 }
+
+/// What a network's sends of a few bytes take beside others; empty: no longer, or these are none.
+[[nodiscard]] std::string few_bytes(const System& system, const Prediction& p) {
+  constexpr double worth_saying = 1.2;
+  const Fabric& fabric = p.made_from.fabric;
+  const TransportConstants& t = system.constants.transport;
+  const Tier* const nic = system.tier(TierRole::nic);
+  const double most = t.form.exchange_tiny_size;
+  if (p.operation.collective != Collective::all_to_all || p.ran.algorithm != Algorithm::direct || nic == nullptr || fabric.domains() < 2 ||
+      t.exchange_tiny < worth_saying || p.operation.bytes.value() >= most * fabric.ranks() || !p.moves())
+    return {};
+  return fmt::format(
+      "over {} a send of less than {:.0f} B to each peer takes {:.2g} times as long as one of more, as was measured: 128 B did, "
+      "256 B did not",
+      nic->transport.name.view(), most, t.exchange_tiny);
+}
 }  // namespace
 
 std::vector<std::string> assumptions(const System& system, const Prediction& p) {
   std::vector<std::string> out = assumptions(system, p.nodes);
-  for (std::string one : {no_block(system, p), not_of_library(system, p)})
+  for (std::string one : {no_block(system, p), not_of_library(system, p), few_bytes(system, p)})
     if (!one.empty()) out.push_back(std::move(one));
   const Fabric& inside = p.made_from.fabric;
   const double across = system.nodes_per_domain();  // nodes of a domain

@@ -321,6 +321,18 @@ TEST_CASE("of the fastest pairs a sweep lists none that is a near tie over a sho
   }
 }
 
+TEST_CASE("sends of a few bytes over Slingshot say that they are slow, others do not", "[answers]") {
+  const auto told = [](const char* system, Collective op, double bytes) {
+    const PredictAnswer found = answer(PredictRequest{.system = {system}, .operation = op, .nodes = 8, .bytes = units::B(bytes)});
+    return std::any_of(found.assumed.begin(), found.assumed.end(),
+                       [](const std::string& one) { return one.find("B to each peer") != std::string::npos; });
+  };
+  CHECK(told("alps-gh200", Collective::all_to_all, 4096));  // 128 B for each of 32
+  CHECK_FALSE(told("alps-gh200", Collective::all_to_all, 8192));
+  CHECK_FALSE(told("alps-gh200", Collective::all_reduce, 4096));
+  CHECK_FALSE(told("superpod-h100", Collective::all_to_all, 4096));
+}
+
 TEST_CASE("Copies to the GPU, from it and both ways at once are told apart, and both ways share", "[answers]") {
   const auto copy = [](const char* system, Path path, double bytes) {
     return answer(PredictRequest{.system = {system}, .operation = Collective::send_recv, .path = path, .bytes = units::B(bytes)});
