@@ -157,6 +157,22 @@ void check_places(const System& system, const SpecNode& tiers, Faults& faults) {
                       "endpoints of a network tier are the children below one of its switches: raise those of the uppermost tier"));
 }
 
+/// A dragonfly's switches take all NICs of a node alike: it has no rails, on which NIC i of every node meets on a switch of its own.
+void check_dragonfly(const System& system, const SpecNode& tiers, Faults& faults) {
+  const auto is = [&](TierKind kind) {
+    return std::find_if(system.tiers.begin(), system.tiers.end(), [&](const Tier& t) { return (t.role == TierRole::nic || t.role == TierRole::network) && t.kind == kind; });
+  };
+  const auto dragonfly = is(TierKind::dragonfly), rails = is(TierKind::rails);
+  if (dragonfly == system.tiers.end() || rails == system.tiers.end()) return;
+  for (std::size_t i = 0; i < std::min(tiers.items.size(), max_tiers); ++i) {
+    const SpecNode *called = tiers.items[i].find("name"), *kind = tiers.items[i].find("kind");
+    if (called == nullptr || called->text != dragonfly->name.view()) continue;
+    faults.add(issue_at(kind != nullptr ? kind->mark : tiers.items[i].mark, fmt::format("tiers[{}].kind", i),
+                        fmt::format("a dragonfly, and {} is of kind rails", rails->name.view()),
+                        fmt::format("a dragonfly has no rails: write `kind: dragonfly` at {}, too", rails->name.view())));
+  }
+}
+
 /// Reads the part of the file before its tiers: names and counts.
 void read_outline(MapReader& in, const SpecNode& tree, System& system) {
   system.name = in.name("name", true);
@@ -262,6 +278,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   if (tiers != nullptr && has_all) {
     check_uplinks(system, *tiers, faults);
     check_places(system, *tiers, faults);
+    check_dragonfly(system, *tiers, faults);
   }
   if (const Tier* joins = system.tier(TierRole::scale_up); system.pod > 0 && (joins == nullptr || joins->kind != TierKind::torus))
     in.fault(*tree.find("pod"), "pod", "is of a machine whose scale-up tier is a torus", "leave it out");

@@ -91,6 +91,8 @@ TEST_CASE("edges of a mesh graph join two different endpoints that exist", "[spe
       mesh("no links", "    edges: [^[0, 1, 0]]\n", {"\"[0, 1, 0]\" is no edge"}),
       mesh("a billion links", "    edges: [^[0, 1, 1000000000]]\n", {"is no edge"}),
       mesh("two numbers", "    edges: [^[0, 1]]\n", {"\"[0, 1]\" is no edge"}),
+      mesh("a second edge between two", "    edges: [[0, 1, 1], [1, 2, 1], [2, 3, 1], [3, 0, 1], ^[1, 0, 2]]\n",
+           {"a second edge between 0 and 1", "[0, 1, 3] if they add up"}),
       mesh("a word among them", "    edges: [^[0, 1, 1, x]]\n", {"is no edge"}),
       mesh("an endpoint that is left alone", "    edges: ^[[0, 1, 2]]\n", {"leave endpoint 2 without a link", "at least one edge"}),
       mesh("more links than an endpoint says it has", "    edges: ^[[0, 1, 3], [2, 3, 3]]\n",
@@ -102,6 +104,10 @@ TEST_CASE("edges of a mesh graph join two different endpoints that exist", "[spe
 
 TEST_CASE("tiers must fit the machine they are in", "[specs]") {
   check({
+      {"a dragonfly above NICs on rails",
+       Document::system,
+       good_system + "  - {name: leaf, role: network, kind: ^dragonfly, endpoints: 4, link: infiniband-ndr}\n",
+       {"tiers[2].kind: a dragonfly, and nic is of kind rails", "write `kind: dragonfly` at nic, too"}},
       sys("a NIC on an NVSwitch", "    path: pxb\n", "    path: pxb\n    switch: ^nvswitch-3\n",
           {"tiers[1].switch", "a NIC never hangs on an NVSwitch (nvswitch-3)"}),
       sys("a NIC on an NVSwitch that cannot multicast", "    path: pxb\n", "    path: pxb\n    switch: ^nvswitch-2\n",
@@ -111,7 +117,8 @@ TEST_CASE("tiers must fit the machine they are in", "[specs]") {
           {"domain", "12 is no multiple of 8 GPUs per node"}),
       sys("more GPUs than the tier joins", "endpoints: 8", "endpoints: ^7",
           {"tiers[0].endpoints", "joins 7 GPUs, but the domain has 8", "make `domain:`"}),
-      sys("fewer nodes than a domain has", "gpus: 8\n", "gpus: 8\ndomain: 72\nnodes: ^8\n", {"8 nodes of 8 GPUs do not fill the domain of 72", "at least 9"}),
+      sys("fewer nodes than a domain has", "gpus: 8\n", "gpus: 8\ndomain: 72\nnodes: ^8\n",
+          {"8 nodes of 8 GPUs do not fill the domain of 72", "at least 9"}),
       sys("a trillion GPUs", "gpus: 8\n", "gpus: 8\nnodes: 1000000000\n", {"nodes", "\"1000000000\" is outside"}),
       sys("twelve billion GPUs", "gpus: 8\n", "gpus: 1200\nnodes: 10000000\n", {"nodes", "more than a billion GPUs"}),
       sys("two tiers of one name", "name: nic", "name: ^nvlink", {"tiers[1].name", "a second tier \"nvlink\"", "names are unique"}),

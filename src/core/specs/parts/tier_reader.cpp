@@ -164,6 +164,15 @@ class TierReader {
                   fmt::format("an edge is [endpoint, endpoint, links]: two different endpoints of 0 to {}", tier_.endpoints - 1));
         return;
       }
+      const auto between = std::minmax(numbers[0], numbers[1]);
+      const auto before =
+          std::find_if(tier_.edges.begin(), tier_.edges.end(), [&](const Edge& e) { return std::minmax(e.from, e.to) == between; });
+      if (before != tier_.edges.end()) {
+        in_.fault(
+            item, "edges", fmt::format("a second edge between {} and {}", between.first, between.second),
+            fmt::format("write one of all their links: [{}, {}, {}] if they add up", before->from, before->to, before->links + numbers[2]));
+        return;
+      }
       tier_.edges.push_back({numbers[0], numbers[1], numbers[2]});
     }
   }
