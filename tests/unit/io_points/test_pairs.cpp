@@ -185,6 +185,13 @@ TEST_CASE("OSU: MB/s are 10^6 bytes, bidirectional rates are halved, --nodes 1 m
   CHECK(skipped_rows(latency, "bytes is 0") == 1);
 }
 
+TEST_CASE("rows that other output broke are counted together, with the line of the first") {
+  const std::string head = "# OSU MPI Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n";
+  const Points read = points_in(head + "1024   100.5\n2048   20[0.1\n4096   30x0.1\n8192   400.2\n", h100);
+  REQUIRE((read.points.size() == 2 && read.skipped.size() == 1));
+  CHECK((read.skipped.front().rows == 2 && contains(read.skipped.front().reason, "first in line 4")));
+}
+
 TEST_CASE("OSU: a table whose title is lost is read when its command is there, and skipped when nothing names it") {
   const std::string rows = "# Size      Bandwidth (MB/s)\n4194304             24000.00\n";
   CHECK(rate(points_in("$ srun -n2 -N2 ./osu_bibw D D\n" + rows, h100).points.at(0)) == Approx(12));

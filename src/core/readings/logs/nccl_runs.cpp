@@ -75,7 +75,6 @@ double slack_of(std::string_view text) {
 }
 
 constexpr std::string_view cut_short = "nccl-tests row cut short";
-constexpr std::string_view broken_row = "nccl-tests row broken by other output";
 
 /// Reads a file line by line and splits it into runs.
 class NcclTestsReader {
@@ -334,7 +333,8 @@ class NcclTestsReader {
     const Cell time = read_cell(cells[first], side.time), alg = read_cell(cells[first + 1], side.algbw),
                bus = read_cell(cells[first + 2], side.busbw);
     if (time == Cell::broken || alg == Cell::broken || bus == Cell::broken) {
-      count_skipped(run_.skipped, std::string{broken_row});
+      if (broken_.empty()) broken_ = fmt::format("nccl-tests row broken by other output (first in line {})", lines_.number());
+      count_skipped(run_.skipped, broken_);
       return std::nullopt;
     }
     side.time_slack = slack_of(cells[first]);
@@ -385,6 +385,7 @@ class NcclTestsReader {
   static bool is_time(Column c) { return c == Column::time || c == Column::cpu_time; }
 
   LineReader lines_;
+  std::string broken_;  ///< the reason of rows that other output broke
   const RunSink& take_;
   LogRun run_;
   int runs_ = 0;

@@ -175,7 +175,7 @@ class OsuReader : LogReader {
     if (!first) return;
     const auto size = parse_number(tokens[*first]), value = parse_number(tokens[*first + 1]);
     if (!value) {
-      if (is_digit(tokens[*first + 1].front())) points_.skip("OSU row broken by other output");
+      if (is_digit(tokens[*first + 1].front())) points_.skip_broken("OSU", lines_.number());
       return;
     }
     if (cut(tokens, *first + 2)) return points_.skip(row_cut_short);

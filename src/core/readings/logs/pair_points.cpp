@@ -58,6 +58,11 @@ void PointMaker::transfer(int line, double bytes, double seconds, Path path, boo
   emit(std::move(p));
 }
 
+void PointMaker::skip_broken(std::string_view tool, int line) {
+  if (broken_.empty()) broken_ = fmt::format("{} row broken by other output (first in line {})", tool, line);
+  skip(broken_);
+}
+
 int PointMaker::ranks_taking_part(int line) {
   require_system(line);
   if (otherwise_.ranks > 0) return otherwise_.ranks;

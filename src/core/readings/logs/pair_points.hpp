@@ -40,6 +40,8 @@ class PointMaker {
   /// Whether the following points are on nodes that nothing states.
   void assume_nodes(bool assumed) { nodes_assumed_ = assumed; }
   void skip(const std::string& reason, int rows = 1) { count_skipped(skipped_, reason, rows); }
+  /// Of a tool's row that other output broke; the reason gives the first one's line.
+  void skip_broken(std::string_view tool, int line);
   void version(std::string_view text) { version_ = text; }
   /// True once a row was recognised, priced or not.
   [[nodiscard]] bool anything() const { return points_ > 0 || !skipped_.empty(); }
@@ -57,6 +59,7 @@ class PointMaker {
   std::string name_;
   SharedText source_, system_, library_, version_;
   std::vector<Skipped> skipped_;
+  std::string broken_;  ///< the reason of such rows
   long long points_ = 0;
   bool nodes_assumed_ = false;
   int gpus_per_node_ = 0;  ///< of the machine, after loading

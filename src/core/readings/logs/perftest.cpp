@@ -112,7 +112,7 @@ class PerftestReader : LogReader {
     if (cut(tokens, first + value + 1)) return points_.skip(row_cut_short);
     const auto size = parse_number(tokens[first]);
     const auto number = parse_number(tokens[first + value]);
-    if (!number) return points_.skip("perftest row broken by other output");
+    if (!number) return points_.skip_broken("perftest", lines_.number());
     if (atomic_) return points_.skip("not modelled: atomics");
     if (!bandwidth) {
       if (columns_.typical == 0 && columns_.mean == 0)
