@@ -74,6 +74,8 @@ class UsageError : public Error {
     what = "write --model " + extra;
   else if (std::error_code error; has("--from") && std::filesystem::is_regular_file(extra, error))
     what = "write --from " + extra;
+  else if (has("--of") && parse_collective(extra.substr(0, extra.find(' '))))
+    what = fmt::format("write --of \"{}{}\"", extra, extra.find(' ') == std::string::npos ? " 1GiB" : "");
   else if (has("--size") && parse_collective(extra))
     what = "the operation comes first, the machine after --system";
   return fmt::format("\"{}\" is one word too many ({})", extra, what);
@@ -104,10 +106,13 @@ class UsageError : public Error {
   return columns == 0 ? 0 : std::clamp(columns, least, most);
 }
 
-/// A line broken between words, and indented where it goes on.
+/// A line broken between words, and indented where it goes on. Below a mark that leaves little room the words begin at the left.
 [[nodiscard]] std::string broken_line(const std::string& line, std::size_t columns) {
   if (shown_width(line) <= columns) return line + "\n";
+  constexpr std::size_t room = 40, left = 4;
   const std::size_t indent = std::min(line.find_first_not_of(' '), line.size()), mark = line.substr(indent).starts_with("^ ") ? 2 : 0;
+  if (mark > 0 && indent + mark + room > columns && indent > left)
+    return line.substr(0, indent + 1) + "\n" + wrapped(std::string(left, ' '), line.substr(indent + mark), columns);
   if (indent > 0) return wrapped(line.substr(0, indent + mark), line.substr(indent + mark), columns);
   return wrapped("  ", line, columns).substr(2);
 }

@@ -74,6 +74,9 @@ std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const
     std::erase_if(path, [](char c) { return c == ' ' || c == '\t'; });
     if (std::any_of(path.begin(), path.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }))
       throw Refusal(fmt::format("<overrides> {}: no key has such a character; write PATH=VALUE, for example nic.gdr=false", clipped(text)));
+    const std::string_view in_gpu = std::string_view{path}.substr(path.starts_with("gpu.") ? 4 : 0);
+    if (in_gpu == "hbm.size" || in_gpu == "hbm.capacity" || in_gpu == "hbm.memory" || path == "memory")
+      throw nowhere(path, text.substr(equals + 1), "no such key", "a GPU's memory is gpu.memory, a node's host_memory");
     out.emplace_back(std::move(path), text.substr(equals + 1));
   }
   return out;

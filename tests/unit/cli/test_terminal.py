@@ -100,6 +100,16 @@ def test_refusals_are_within_the_terminal():
         assert all(len(one) <= COLUMNS for one in text.splitlines()), (line, text)
 
 
+def test_the_remedy_below_a_late_column_of_a_table_has_room():
+    with tempfile.TemporaryDirectory() as folder:
+        table = pathlib.Path(folder) / "kernels.csv"
+        table.write_text("id,group,source,interconnect,gpu,op,tokens,hidden,ffn,time_us\n"
+                         f"1,mine,{'a long description ' * 3},,H100,gemm_bf16,16,8192,10240,abc\n", encoding="utf-8")
+        lines = refused("calibrate", "--from", str(table)).splitlines()
+    mark = next(at for at, line in enumerate(lines) if line.strip().startswith("^"))
+    assert lines[mark].strip() == "^" and lines[mark + 1].startswith("    write a number"), lines
+
+
 def test_a_guess_from_another_tool_is_answered_with_the_option():
     train, serve = "plan train -m llama3-8b -s dgx-h100 -g 8", "plan serve -m llama3-8b -s dgx-h100 -g 8"
     for line, named in ((f"{train} --batch-size 8", "--global-batch"), (f"{train} --num_gpus 8", "--gpus"), (f"{train} --fsdp", "--zero 3"), (f"{train} --dpo", "--frozen-model"), (f"{train} --qlora", "--load-in-4bit"), (f"{train} --cp-comm-type ring", "p2p"), (f"{train} --precision mxfp8", "--fp8-recipe mxfp8"), (f"{train} -b 64 --microbatch 3", "does not divide --global-batch 64; take 4"),
@@ -111,6 +121,8 @@ def test_a_guess_from_another_tool_is_answered_with_the_option():
                         ("predict all_reduce -s dgx-h100 --nccl-version 2.27", "--library nccl-2.27"), ("predict --op all_reduce", "predict all_reduce"),
                         ("diagnose --log my.log", "diagnose LOG"), ("allreduce --size 1GiB", "predict allreduce"), ("search -h", "plan"), ("search", "plan"),
                         (str(FILES["all_reduce.log"]), "fabricost diagnose"), ("help price", "fabricost cost"), ("help nothing-like-it", "fabricost help"),
+                        ("share 'all_reduce 1GiB' -s dgx-h100", 'write --of "all_reduce 1GiB"'), ("share --gpus 16 -s dgx-h100", "write --nodes"),
+                        ("predict all_reduce -s dgx-h100 --size 1MiB --set hbm.size=80GB", "gpu.memory"),
                         ("plan train", "Also needed: --system, --gpus, --global-batch"), (f"{train} --launch-flags", "vllm, sglang")):
         text = " ".join(refused(*shlex.split(line)).split())
         assert named in text, (line, text)
