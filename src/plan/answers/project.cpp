@@ -456,6 +456,7 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   asked.calibration.clear();
   asked.gpus = out.gpus;
   asked.top = 1;
+  asked.wanted.within_given = out.gpus_found;
   PlanAnswer plan = searched(asked);
   if (!plan.fits) throw UnmetError(Unmet::memory, plan.advice);
   plan = cheapest_plan(
@@ -464,6 +465,7 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
       [&](int idle) { return paid_gpus(*machine.value, out.gpus, prices, idle); },
       [&](const WantedLayouts& wanted) {
         asked.wanted = wanted;
+        asked.wanted.within_given = out.gpus_found;
         return searched(asked);
       });
   asked.wanted = {};

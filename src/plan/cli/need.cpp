@@ -101,6 +101,12 @@ void text_of(Page& page, const NeedAnswer& a) {
   if (!a.beyond.empty()) page.say(a.beyond + ".");
   add_range(page, a);
   page.say("There: " + layout_text(a) + ".");
+  if (a.layout && a.layout->needed_gpus > a.layout->used_gpus)
+    page.say("{} GPUs work; {} that its groups leave idle between them in their scale-up domains are counted.", a.layout->used_gpus,
+             a.layout->needed_gpus - a.layout->used_gpus);
+  if (a.layout && a.layout->idle_gpus > 0)
+    page.say("{} more complete its last scale-up domain or rack, not counted: project and compare pay for them where they come with it.",
+             a.layout->idle_gpus);
   if (a.rate_apart)
     page.say("With prompts on GPUs of their own (--disaggregated) as many hold up to {:.4g} requests/s: fewer may be enough.", *a.rate_apart);
   if (a.days_with_failures)

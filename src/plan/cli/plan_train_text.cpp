@@ -152,6 +152,8 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
     page.line(
         "{} GPUs of the scale-up domains it takes stay idle; figures a GPU leave them out{}.", idle,
         used < a.system.domain && used < p.layout.gpus() ? fmt::format(": its groups fill {} of each {}", used, a.system.domain) : "");
+    if (const int needed = needed_gpus(p.layout, a.system.domain); needed > a.question.gpus)
+      page.line("It runs on {} GPUs or more: {} that work, and those idle in each of its domains but the last.", needed, p.layout.gpus());
     page.line("compare and project pay for them too: they may take a slower layout that leaves fewer idle.");
   }
 }

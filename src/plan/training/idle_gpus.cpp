@@ -23,6 +23,11 @@ int idle_gpus(const Layout& l, int domain) {
   return static_cast<int>((gpus + used - 1) / used * domain - gpus);
 }
 
+int needed_gpus(const Layout& l, int domain) {
+  const int gpus = l.gpus(), used = used_of_domain(l, domain);
+  return gpus + (gpus - 1) / used * (domain - used);
+}
+
 int idle_gpus(const Layout& l, const System& system) {
   const int gpus = l.gpus();
   return takes_part_of_domain(system, gpus) ? static_cast<int>(with_rented_together(system, gpus)) - gpus : idle_gpus(l, system.domain);

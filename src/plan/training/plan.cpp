@@ -174,6 +174,12 @@ TrainingPlan plan_training(const System& system, const TrainingQuestion& asked) 
   }
   if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front());
   if (!plan.layouts.empty() || plan.nearest) return plan;
+  if (question.wanted.within_given) {
+    question.wanted = {};
+    if (const TrainingPlan more = detail::TrainingSearch{question, system}.run(); !more.layouts.empty())
+      throw RequestError("all layouts leave GPUs idle between their groups; the fastest needs " +
+                         std::to_string(needed_gpus(more.layouts.front().layout, system.domain)) + " GPUs with these");
+  }
   if (question.ep.value_or(1) > 1 && !question.model.mixture())
     throw RequestError(question.model.name + " has no experts; leave <ep> out, it is ep 1");
   if (question.tp && question.pp && question.cp && question.dp) {

@@ -404,6 +404,7 @@ void TrainingSearch::price(const Layout& l, const MemoryUse& memory, const Layer
   ++plan_.evaluated;
   const long long taken = l.gpus() + static_cast<long long>(idle_gpus(l, domain_));
   if (stated_ && taken > *stated_) return;  // takes more domains than there are
+  if (q_.wanted.within_given && needed_gpus(l, domain_) > q_.gpus) return;
   if (q_.wanted.most_idle && taken > q_.gpus + *q_.wanted.most_idle) return;
   // with stages inside data, experts reach fewer ranks of a domain than the shared layers were priced for
   const bool own = l.ep > 1 && l.placing == Placing::stages_inside;

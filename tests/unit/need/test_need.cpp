@@ -302,6 +302,27 @@ TEST_CASE("training needs parts of a node where they are enough, and whole nodes
   }
 }
 
+TEST_CASE("GPUs that are enough include those that groups leave idle in their scale-up domains") {
+  NeedRequest r = asked("gpus", "gb200-nvl72");
+  r.model.value = std::make_shared<const Model>(load_model("mixtral-8x7b"));
+  r.gpus.reset();
+  r.over = "120,128,136,144";
+  r.tp = 8;
+  r.ep = 4;
+  r.pp = 1;
+  r.cp = 2;  // 64 of 72 GPUs in blocks of 32
+  PlanRequest there = r;
+  there.gpus = 128;
+  const PlannedLayout best = answer(there).layouts.front();
+  REQUIRE(best.used_gpus == 128);
+  REQUIRE(best.needed_gpus == 136);
+  r.step = best.step * (1 + 1e-9);
+  const NeedAnswer found = answer(r);
+  REQUIRE(found.value.has_value());
+  CHECK(*found.value == 136);
+  CHECK(found.layout->needed_gpus <= *found.value);
+}
+
 TEST_CASE("more GPUs never serve fewer tokens a second, since some may stay idle") {
   NeedServeRequest r;
   r.unknown = "gpus";

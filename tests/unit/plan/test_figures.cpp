@@ -179,6 +179,11 @@ TEST_CASE("groups that do not fill a scale-up domain leave the rest of its GPUs 
     REQUIRE(used <= domain);
     REQUIRE(none >= 0);
     REQUIRE((l.gpus() + none) % domain == 0);
+    const int needed = needed_gpus(l, domain);
+    REQUIRE(needed >= l.gpus());
+    REQUIRE((needed + domain - 1) / domain * domain == l.gpus() + none);  // the same domains, the last in part
+    REQUIRE(needed / domain * used + std::min(used, needed % domain) >= l.gpus());
+    REQUIRE((needed - 1) / domain * used + std::min(used, (needed - 1) % domain) < l.gpus());  // one less holds too few
   }
 }
 

@@ -134,7 +134,7 @@ struct PlannedLayout {
   std::string placing{};
   std::pair<Time, Time> interval{};
   double gpu_hours_per_trillion_tokens = 0, mfu_causal = 0, flops_per_second_per_gpu_causal = 0;
-  int idle_gpus = 0;
+  int idle_gpus = 0, needed_gpus = 0;
   std::string recompute_modules{}, cp_comm_type{};
   std::vector<MemoryPart> memory{};
   std::optional<Bytes> host{};

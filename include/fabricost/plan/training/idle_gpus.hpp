@@ -5,6 +5,7 @@
 ///
 ///   used   minimum over the kinds of groups inside a domain of floor(D / block) x block     block: ranks x their distance
 ///   idle   ceil(GPUs / used) x D - GPUs
+///   needed GPUs + (ceil(GPUs / used) - 1) x (D - used)     of the last domain those that work
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/kernels/groups.hpp>
@@ -20,7 +21,10 @@ namespace fabricost::plan {
 /// Minimum number of idle GPUs in the domains that a job takes.
 [[nodiscard]] int idle_gpus(const Layout& l, int domain);
 
-/// Those of them that no other job can have: a job smaller than a domain of several nodes leaves the other nodes of it free.
+/// GPUs that a job must have to run: those that work, and those that its groups leave idle in every domain but the last.
+[[nodiscard]] int needed_gpus(const Layout& l, int domain);
+
+/// Idle ones that no other job can have: a job smaller than a domain of several nodes leaves the other nodes of it free.
 [[nodiscard]] int idle_gpus(const Layout& l, const System& system);
 
 /// Those beyond the GPUs given to the job, of which the layout may itself leave some idle.

@@ -28,6 +28,7 @@ inline constexpr double plainer_within = 0.01;
 /// Limits to the layouts that a search returns.
 struct WantedLayouts {
   std::optional<int> most_idle{};  ///< GPUs that they leave idle in the domains that they take, beyond the job's; none: any number
+  bool within_given = false;         ///< they run on the job's GPUs alone, with those that they leave idle between them (needed_gpus)
   double most_seconds = std::numeric_limits<double>::infinity();  ///< of a step over its sequences
 };
 

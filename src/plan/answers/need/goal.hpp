@@ -18,6 +18,7 @@ struct Outcome {
   double kept = 1;                        ///< goodput
   double steps = 0;                       ///< of the run
   int idle = 0;                           ///< GPUs of those given
+  int needed = 0;                         ///< GPUs on which the same layout runs, too
   std::vector<StepTerm> terms{};
 };
 

@@ -476,6 +476,7 @@ namespace {
   const auto with_stack = [](NeedRequest& r, const System& machine) {
     r.stack = stack_on(r.stack, machine);
     r.plain_within = 0;
+    r.wanted.within_given = r.unknown == "gpus" || r.unknown == "nodes";
   };
   const auto train = [](const NeedRequest& r, const System& machine, need::At<PlannedLayout>& out) {
     const PlanAnswer plan = searched(r);
@@ -488,6 +489,7 @@ namespace {
                    .rate = best.mfu,
                    .per_gpu = best.tokens_per_second_per_gpu,
                    .idle = best.gpus - best.used_gpus,
+                   .needed = best.needed_gpus,
                    .terms = best.terms};
     if (r.tokens) out.outcome.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
     if (r.goodput) out.outcome.kept = goodput_of(r, best, machine);

@@ -90,12 +90,12 @@ class Search {
   [[nodiscard]] const std::map<double, At<Plan>>& all() const { return all_; }
 
  private:
-  /// Fewer GPUs than given are tried, too: with one between those that are used of more and all of these the same layout is the best. Its
+  /// Fewer GPUs than given are tried, too: with one between those that are needed of more and all of these the same layout is the best. Its
   /// idle GPUs are others, which an edge does not ask for.
   [[nodiscard]] const At<Plan>* same_as(double value) const {
     if (!edge_alone_ || unknown_.kind != varied::Kind::gpus) return nullptr;
     const auto more = all_.upper_bound(value);
-    const bool same = more != all_.end() && more->second.trouble.empty() && more->first - more->second.outcome.idle <= value;
+    const bool same = more != all_.end() && more->second.trouble.empty() && more->second.outcome.needed <= value;
     return same ? &more->second : nullptr;
   }
   /// Asks at a few values side by side until one of them holds.
