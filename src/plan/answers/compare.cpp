@@ -1,5 +1,6 @@
 /// Finds the best plan of each machine for one job.
 
+#include "answers/stack_note.hpp"
 #include "answers/typed/own_machines.hpp"
 #include "fields/refuse_given.hpp"
 #include "text/amounts.hpp"
@@ -66,6 +67,7 @@ AnswerTable<ComparedAnswer> ComparedAnswer::fields() {
           gives(&A::precision, "precision", "precision", "Training: of matrix products; serving: of the weights."),
           gives(&A::kernels, "kernels", "kernels",
                 "measured: on processors of this generation; assumed: NVIDIA's shares of the peak are taken."),
+          field::give_stack_note<A>,
           gives(&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",
                 "Of one kind for all machines, USD; under requests that arrive at the rate asked for. None: not known of this one."),
           gives(&A::dollars_per_million_tokens_within, "dollars_per_million_tokens_within", "dollars_per_million_tokens_within",
@@ -494,6 +496,8 @@ CompareAnswer answer(const CompareRequest& request) {
   for (const Compared& c : out.all) out.rows.push_back(row_of(c, model.mixture(), out.gpus, out.job));
   for (std::size_t i = 0; i < served.size(); ++i) out.rows[i].arrivals = served[i];
   for (std::size_t i = 0; i < apart.size(); ++i) out.rows[i].tokens_per_second_per_gpu_apart = apart[i];
+  for (std::size_t i = 0; i < questions.size(); ++i)
+    if (out.all[i].training) out.rows[i].stack_note = stack_note(questions[i].stack, systems[i]);
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (std::optional<PricedLayout> usual; out.all[i].training)
       out.rows[i].against_usual =

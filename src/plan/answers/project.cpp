@@ -2,6 +2,7 @@
 
 #include "answers/need/runs.hpp"
 #include "answers/searched.hpp"
+#include "answers/stack_note.hpp"
 #include "answers/typed/own_machines.hpp"
 #include "text/amounts.hpp"
 
@@ -128,6 +129,7 @@ AnswerTable<ProjectedRun> ProjectedRun::fields() {
       gives(&A::storage_share, "storage_share", "storage_share", "The same of the storage."),
       gives(&A::kernels, "kernels", "kernels",
             "measured: on processors of this generation; assumed: NVIDIA's shares of the peak are taken."),
+      field::give_stack_note<A>,
       gives(&A::layout, "layout", "layout", "The fastest layout, a TrainingPlan.", 1, left_out),
       gives(&A::failures, "failures", "failures", "What failures leave, a Goodput.", 1, left_out),
       gives(&A::cost, "cost", "cost", "Machine, prices with their sources, an hour, the run, a Cost.", 1, left_out)};
@@ -472,6 +474,7 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   const PlannedLayout& best = plan.layouts.front();
   out.layout = best;
   out.kernels = plan.kernels;
+  out.stack_note = stack_note(plan.found->question.stack, plan.found->system);
   out.used_gpus = best.used_gpus;
   pay(out, *machine.value, prices);  // spares find room among idle ones
   out.step = best.step;

@@ -1,6 +1,7 @@
 /// Divides GPUs between training and generation, for reinforcement learning.
 
 #include "answers/search_time.hpp"
+#include "answers/stack_note.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/slice.hpp>
@@ -127,7 +128,8 @@ AnswerTable<RlAnswer> RlAnswer::fields() {
           gives(&A::mean_tokens, "mean_tokens", "mean_tokens", "Tokens of a prompt and its answer, the mean."),
           gives(&A::longest_tokens, "longest_tokens", "longest_tokens", "The same of the longest that is expected."),
           gives(&A::engine_note, "engine_note", "engine_note",
-                "That the framework's own all-reduces end at a node where the domain is larger; empty: they do not, or do not matter.", 1, true)};
+                "That the framework's own all-reduces end at a node where the domain is larger; empty: they do not, or do not matter.", 1, true),
+          field::give_stack_note<A>};
 }
 
 namespace {
@@ -292,6 +294,7 @@ RlAnswer answer(const RlRequest& r) {
   out.stack = q.training.stack.name;
   out.rollout_stack = r.rollout_stack;
   out.engine_note = engine_note(r, q.rollout, system);
+  out.stack_note = stack_note(q.training.stack, system);
   const Layout& trained = plan.ways.front().training.layout;
   out.global_batch = trained.global_batch;
   out.sequence = trained.sequence;

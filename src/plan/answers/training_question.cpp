@@ -2,6 +2,7 @@
 
 #include "answers/recipe.hpp"
 #include "fields/refuse_given.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/specs/sites.hpp>
@@ -297,6 +298,14 @@ NamedStack stack_on(const NamedStack& stack, const System& system) {
   NamedStack out = stack ? stack : NamedStack{usual_stack(system.gpu.generation)};
   out.value = std::make_shared<const Stack>(out.load());
   return out;
+}
+
+std::string stack_note(const Stack& stack, const System& system) {
+  const Generation g = system.gpu.generation;
+  if (stack.scale_given || stack.seen.of(g)) return "";
+  const std::vector<std::string> measured = stacks_fitted_on(g);
+  return fmt::format("stack {} was not measured on {}, so that its times are less sure; {}", stack.name, name(g),
+                     measured.empty() ? "none was" : fmt::format("measured there: {} (<stack>)", joined(measured)));
 }
 
 TrainingQuestion training_question(const PlanRequest& r, const System& system) {

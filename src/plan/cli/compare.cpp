@@ -163,6 +163,8 @@ void compared_text(Page& page, const CompareAnswer& of) {
   page.width = 120;
   for (const ComparedAnswer& row : of.rows)
     if (!row.trouble.empty()) page.say("{}: {}", row.system, row.trouble);
+  for (const ComparedAnswer& row : of.rows)
+    if (!row.stack_note.empty()) page.say("{}: {}.", row.system, row.stack_note);
   add_bill(page, of);
   add_apart(page, of);
   page.width = 100;

@@ -200,6 +200,7 @@ void explored_text(Page& page, const ExploreAnswer& a) {
     page.say("Idle GPUs are of the scale-up domains or racks that a job takes; dollars, joules and MW have them.");
   if (std::any_of(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.extra_dollars_per_gpu_hour.has_value(); }))
     page.say("may cost more: than the machine with no part varied, at the same $/token.");
+  if (!a.stack_note.empty()) page.say("Assumed: {}.", a.stack_note);
   if (a.price_kind == "owned")
     page.say("Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate.");
   else if (a.price_kind)

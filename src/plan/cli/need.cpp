@@ -107,6 +107,7 @@ void text_of(Page& page, const NeedAnswer& a) {
   if (a.layout && a.layout->idle_gpus > 0)
     page.say("{} more complete its last scale-up domain or rack, not counted: project and compare pay for them where they come with it.",
              a.layout->idle_gpus);
+  if (!a.stack_note.empty()) page.say("Assumed: {}.", a.stack_note);
   if (a.rate_apart)
     page.say("With prompts on GPUs of their own (--disaggregated) as many hold up to {:.4g} requests/s: fewer may be enough.", *a.rate_apart);
   if (a.days_with_failures)

@@ -60,6 +60,7 @@ void text_of(Page& page, const RlAnswer& answer) {
   page.add("\n");
   page.line("{:.3g} answers and {} tokens per second, trained on; a token of an answer takes {} at the full batch",
             best.answers_per_second, figure(best.tokens_per_second), short_time_text(best.tpot.value()));
+  if (!answer.stack_note.empty()) page.say("Assumed: {}.", answer.stack_note);
   if (!answer.engine_note.empty()) page.say(answer.engine_note);
   page.line("Nine in ten iterations should take {:.4g} to {:.4g} s, if lengths are as said.", best.interval.first.value(),
             best.interval.second.value());

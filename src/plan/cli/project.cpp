@@ -168,6 +168,7 @@ void add_sources(Page& page, const ProjectedRun& r) {
   table.row("layout", layout_text(*r.layout));
   if (r.wait > Time{}) table.row("delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source));
   table.row("kernels", kernels_words(r.kernels));
+  if (!r.stack_note.empty()) table.row("assumed", r.stack_note);
   table.row("failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
                                     duration_text(r.failures->checkpoint_every), r.failures->failure_source));
   if (c.dollars_per_gpu_hour) table.row("rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source));

@@ -256,3 +256,38 @@ TEST_CASE("what waits in host memory has room there", "[answers]") {
   CHECK_FALSE(none.fits);
   CHECK(none.advice.find("in host memory") != std::string::npos);
 }
+
+TEST_CASE("answers that time a training run say where their stack was not measured on the GPU's generation", "[answers]") {
+  auto p = support::job<ProjectRequest>("dgx-a100", "llama3-8b", 8, 32);
+  p.systems.all = {{"dgx-a100"}, {"dgx-h100"}};
+  p.tokens = 1e9;
+  CompareRequest c;
+  c.systems = p.systems.all;
+  c.model = p.model;
+  c.gpus = 8;
+  c.global_batch = 32;
+  c.train = true;
+  auto n = support::job<NeedRequest>("dgx-a100", "llama3-8b", 8, 32);
+  n.gpus.reset();
+  n.unknown = "gpus";
+  n.over = "4,8";
+  n.step = units::s(1000);
+  auto e = support::job<ExploreRequest>("dgx-a100", "llama3-8b", 8, 32);
+  e.vary = {"batch=16,32"};
+  e.global_batch.reset();
+  const auto notes = [&] {
+    const ProjectAnswer projected = answer(p);
+    const CompareAnswer compared = answer(c);
+    return std::vector<std::string>{projected.rows[0].stack_note, projected.rows[1].stack_note, compared.rows[0].stack_note,
+                                    compared.rows[1].stack_note,  answer(n).stack_note,         answer(e).stack_note};
+  };
+  const std::vector<std::string> usual = notes();
+  for (const std::size_t ampere : {0U, 2U, 4U, 5U}) {
+    CHECK_THAT(usual[ampere], Catch::StartsWith("stack nemo was not measured on ampere"));
+    CHECK_THAT(usual[ampere], Catch::Contains("megatron-lm-2023") && Catch::Contains("<stack>"));
+  }
+  CHECK(usual[1].empty());
+  CHECK(usual[3].empty());
+  p.stack.name = c.stack.name = n.stack.name = e.stack.name = "composer-fsdp";
+  for (const std::string& one : notes()) CHECK(one.empty());
+}

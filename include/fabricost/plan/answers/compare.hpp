@@ -47,7 +47,7 @@ struct ComparedAnswer {
   Time time{};
   std::pair<Time, Time> interval{};
   double tokens_per_second_per_gpu = 0;
-  std::string precision{}, kernels{};
+  std::string precision{}, kernels{}, stack_note{};
   std::optional<double> dollars_per_million_tokens{}, dollars_per_million_input_tokens{}, dollars_per_million_output_tokens{};
   std::optional<double> dollars_per_million_cached_tokens{};
   std::optional<double> dollars_per_million_tokens_within{}, joules_per_million_tokens_within{};

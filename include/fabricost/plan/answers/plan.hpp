@@ -232,6 +232,8 @@ struct PlanAnswer {
 [[nodiscard]] TrainingQuestion training_question(const PlanRequest& request, const System& system);
 /// A stack as it runs on a machine, loaded; where none is named its usual_stack. \throws as load_stack
 [[nodiscard]] NamedStack stack_on(const NamedStack& stack, const System& system);
+/// "stack nemo was not measured on ampere, so that times are less sure; ...", naming the field; empty: it was, or its factor is given.
+[[nodiscard]] std::string stack_note(const Stack& stack, const System& system);
 
 /// A file of a trace, and its content.
 struct TimelineFile {

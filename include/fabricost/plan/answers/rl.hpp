@@ -77,7 +77,7 @@ struct RlAnswer {
   std::string stack, rollout_stack;
   int global_batch = 0, sequence = 0;
   double answers = 0, mean_tokens = 0, longest_tokens = 0;
-  std::string engine_note;
+  std::string engine_note, stack_note;
 
   static AnswerTable<RlAnswer> fields();
 };

@@ -2,6 +2,7 @@
 
 #include "answers/explore/objectives.hpp"
 #include "answers/explore/variants.hpp"
+#include "answers/stack_note.hpp"
 #include "text/amounts.hpp"
 #include "text/joined.hpp"
 #include "text/term_words.hpp"
@@ -115,6 +116,7 @@ AnswerTable<ExploreAnswer> ExploreAnswer::fields() {
                 "Serving: the same there with prefill on GPUs of its own, where prompts of others take much of the time and that gives more.", 1,
                 true),
           gives(&A::worth, "worth.parameters", "worth", "What more of each part gives there, most first."),
+          field::give_stack_note<A>,
           gives(&A::price_kind, "price.kind", "price_kind",
                 "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
           gives(&A::no_price, "price.why", "no_price", "Of which machines that price is not known, or why none is; None: all have it."),
@@ -509,6 +511,8 @@ ExploreAnswer answer(const ExploreRequest& request) {
   ExploreAnswer out = explored(r, space);
   out.job = "train";
   out.title = fmt::format("Training {}: {}", out.model, counted(out.all_points));
+  for (std::size_t i = 0; i < questions.size() && out.stack_note.empty(); ++i)
+    if (const auto* const q = std::get_if<TrainingQuestion>(&questions[i])) out.stack_note = stack_note(q->stack, *space.machines[i].system);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "answers/need/search.hpp"
 #include "answers/need/usual.hpp"
 #include "answers/searched.hpp"
+#include "answers/stack_note.hpp"
 #include "answers/varied/varied.hpp"
 #include "text/amounts.hpp"
 
@@ -101,6 +102,7 @@ AnswerTable<NeedAnswer> NeedAnswer::fields() {
           gives(&A::deployment, "at", "deployment", "Serving: the forward answer there, a ServingPlan.", 1, true),
           gives(&A::satisfied, "satisfied", "satisfied", "Whether a value meets the goal."),
           names_fields(gives(&A::reason, "reason", "reason", "Why none does, and what comes nearest; empty: one does.")),
+          field::give_stack_note<A>,
           gives(&A::beyond, "beyond", "beyond", "What else of the machine would have to be faster for the value; empty: nothing."),
           gives(&A::tried, "tried", "tried", "Every value at which the forward question was asked, ascending.")};
 }
@@ -299,6 +301,7 @@ template <class Plan, class Ask>
     out.binding = binds(found_there);
   out.measure = q.goal.of(found_there.outcome, End::predicted);
   out.*at = found_there.plan;
+  out.stack_note = found_there.stack_note;
   return out;
 }
 
@@ -480,6 +483,7 @@ namespace {
   };
   const auto train = [](const NeedRequest& r, const System& machine, need::At<PlannedLayout>& out) {
     const PlanAnswer plan = searched(r);
+    out.stack_note = stack_note(plan.found->question.stack, plan.found->system);
     const PlannedLayout& best = plan.layouts.front();
     if (!best.fits) throw UnmetError(Unmet::memory, plan.advice);
     out.outcome = {.seconds = best.step.value(),

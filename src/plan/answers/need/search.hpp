@@ -25,6 +25,7 @@ template <class Plan>
 struct At {
   Outcome outcome;
   Plan plan{};
+  std::string stack_note{};
   std::string trouble{};  ///< why nothing can run; then the rest is empty
   std::optional<Unmet> unmet{};  ///< the same in a word; none: the question was refused
   std::exception_ptr refused{};  ///< the same, where the question was refused and not unmet: memory and limits are an answer

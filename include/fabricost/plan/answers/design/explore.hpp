@@ -104,6 +104,7 @@ struct ExploreAnswer {
   std::vector<ExploreWorth> worth;
   long long all_points = 0;
   std::optional<std::string> price_kind, no_price;
+  std::string stack_note;
   std::string title;  ///< the question in one line
 
   static AnswerTable<ExploreAnswer> fields();

@@ -81,7 +81,7 @@ struct NeedAnswer {
   std::vector<NeedTried> tried;
   std::optional<PlannedLayout> layout;
   std::optional<PlannedDeployment> deployment;
-  std::string beyond;
+  std::string beyond, stack_note;
   std::string title;       ///< the question in one line
   bool one_batch = false;  ///< training: of no other batch than the one given
 

@@ -93,7 +93,7 @@ struct ProjectedRun {
   std::optional<Time> break_even{};
   std::optional<std::string> price_kind{};
   std::optional<double> network_share{}, storage_share{};
-  std::string kernels{};
+  std::string kernels{}, stack_note{};
   std::optional<PlannedLayout> layout{};
   std::optional<GoodputAnswer> failures{};
   std::optional<CostAnswer> cost{};
