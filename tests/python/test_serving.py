@@ -21,7 +21,7 @@ def test_what_keeps_no_limit_or_does_not_fit_says_what_comes_nearest():
         fc.plan_serve("dgx-h100", "llama3-405b", gpus=8, tpot_seconds=1e-4)
     assert "nearest" in refused("plan", "--serve", "--system", "dgx-h100", "--model", "llama3-405b", "--gpus", 8, "--tpot", "0.1ms")
     assert "--" not in str(caught.value)
-    assert "ask for ttft_seconds=" in str(caught.value)
+    assert "ask for tpot_seconds=" in str(caught.value)
     assert caught.value.reason == "limits"
     with pytest.raises(fc.RequestError, match="does not fit") as caught:
         fc.plan_serve("dgx-h100", "llama3-405b", gpus=2)

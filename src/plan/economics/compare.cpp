@@ -82,7 +82,8 @@ Compared compared(TrainingQuestion question, const System& described, const Pric
     const double needed = plan.nearest->memory.total(), room = Processor::of(system).memory * (1 - headroom_of(question));
     throw RequestError("does not fit in any layout: the nearest needs " + gibi(needed) + " GiB a GPU of " +
                        gibi(room) + "; take more GPUs: memory alone needs about " +
-                       std::to_string(static_cast<long long>(std::ceil(needed / room * question.gpus))));
+                       std::to_string(static_cast<long long>(std::ceil(needed / room * question.gpus))) +
+                       ", and need finds the number that layouts divide");
   }
   Compared c{.system = system.name, .gpu = system.gpu.name};
   c.precision = precision_names[static_cast<std::size_t>(question.precision)];

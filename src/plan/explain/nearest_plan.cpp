@@ -56,17 +56,29 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
   return out;
 }
 
+/// What brings the nearest deployment nearer. Where one request at a time is too slow already, more engines of the same kind are not.
+[[nodiscard]] std::string what_helps(const ServingQuestion& q, const System& system, const PricedServing& p, bool late, bool slow) {
+  if (p.batch > p.engine.attention_dp) return "fewer requests at once, shorter prompts or more GPUs";
+  std::vector<std::string> out;
+  if (late) out.emplace_back("shorter prompts");
+  if (weight_bytes(q.format.weights) > weight_bytes(WeightFormat::fp4)) out.emplace_back("narrower weights (<precision>)");
+  if (slow && q.stack.drafts == 0) out.emplace_back("drafts (<draft_tokens>)");
+  if (p.used() * 2 > q.gpus && p.engine.ranks() < system.domain) out.emplace_back("a larger engine of more GPUs");
+  return (out.empty() ? "" : joined(out) + " or ") + "a faster machine";
+}
+
 [[nodiscard]] std::string limits_missed(const ServingQuestion& q, const System& system, const PricedServing& p) {
   std::string limits;
   if (q.ttft > 0) limits += fmt::format(" TTFT {}", short_time_text(q.ttft));
   if (q.tpot > 0) limits += fmt::format(" TPOT {}", short_time_text(q.tpot));
-  return fmt::format(
-      "{} on {} {} GPUs: no layout meets{}; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for <ttft_seconds={:.4g}> "
-      "and "
-      "<tpot_seconds={:.4g}>, shorter prompts or more GPUs",
-      q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine),
-      p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill)) : "", p.batch,
-      short_time_text(p.time.ttft), short_time_text(p.time.tpot), 1.01 * p.time.ttft, 1.01 * p.time.tpot);
+  const bool late = q.ttft > 0 && p.time.ttft > q.ttft, slow = q.tpot > 0 && p.time.tpot > q.tpot;
+  std::vector<std::string> ask;
+  if (late || !slow) ask.push_back(fmt::format("<ttft_seconds={:.4g}>", 1.01 * p.time.ttft));
+  if (slow || !late) ask.push_back(fmt::format("<tpot_seconds={:.4g}>", 1.01 * p.time.tpot));
+  return fmt::format("{} on {} {} GPUs: no layout meets{}; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for {}, or take {}",
+                     q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine),
+                     p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill)) : "", p.batch,
+                     short_time_text(p.time.ttft), short_time_text(p.time.tpot), joined(ask, " and "), what_helps(q, system, p, late, slow));
 }
 
 /// The cheapest change of a layout that fits and that the machine can run.

@@ -160,7 +160,7 @@ MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout,
                       (what.empty() ? ", as this one needs least" : "; the least, with " + what + ", is " + needs + instead) +
                       ": take more GPUs, memory alone needs about " +
                       std::to_string(static_cast<long long>(std::ceil(layout.gpus() * advice.use.total() / (capacity * (1 - margin))))) +
-                      (what.empty() ? room : "");
+                      (what.empty() ? room : "") + ", and need finds the number that layouts divide";
   return advice;
 }
 

@@ -557,3 +557,30 @@ TEST_CASE("clients whose prompts are cached in part are answered as many as arri
       }
     }
 }
+
+TEST_CASE("where one request at a time is too slow, the remedy is none that leaves it so") {
+  ServeRequest r = request("llama3-70b", "dgx-h100", 8);
+  r.tpot = units::ms(7.5);
+  const auto said = [&] { return support::message_of([&] { return answer(r); }); };
+  const std::string slow = said();
+  CHECK_THAT(slow, Catch::EndsWith("or take narrower weights (precision), drafts (draft_tokens) or a faster machine"));
+  r.gpus = 16;
+  CHECK_FALSE(said().empty());  // more GPUs than a domain has
+  r.gpus = 8;
+  r.precision = WeightFormat::fp4;
+  CHECK_THAT(said(), !Catch::Contains("no layout"));
+  r.precision.reset();
+  r.draft_tokens = 3;
+  r.draft_accept = 0.9;
+  CHECK_THAT(said(), !Catch::Contains("no layout"));
+  r = request("llama3-70b", "dgx-h100", 2);
+  r.tpot = units::ms(10);
+  CHECK_THAT(said(), Catch::Contains("a larger engine of more GPUs"));
+  r.gpus = 8;
+  CHECK(said().empty());
+  r.tpot.reset();
+  r.ttft = units::ms(150);
+  CHECK_THAT(said(), Catch::Contains("or take shorter prompts, narrower") && !Catch::Contains("tpot_seconds") && !Catch::Contains("drafts"));
+  r.isl = 2048;
+  CHECK(said().empty());
+}
