@@ -169,6 +169,18 @@ TEST_CASE("a machine's default stack is the same whichever question it is asked 
   CHECK(answer(explore).points.at(0).interval.first.value() == Approx(planned.layouts.front().interval.first.value()));
 }
 
+TEST_CASE("an exploration has differences of a layout that leaves GPUs idle") {
+  auto r = support::job<ExploreRequest>("dgx-h100", "llama3-8b", 72, 64);
+  r.vary = {"hbm.size=80,160GB"};
+  const ExploreAnswer found = answer(r);
+  const ExplorePoint& point = found.points.at(0);
+  REQUIRE_THAT(point.layout, Catch::Contains("dp 64"));
+  for (const auto& [objective, by] : point.elasticities) {
+    CAPTURE(objective);
+    CHECK(by.size() >= 4);
+  }
+}
+
 TEST_CASE("owning and renting cost the same where the answer says so") {
   for (const std::string name : {"dgx-h100", "dgx-b200", "gb200-nvl72"}) {
     CostRequest q;

@@ -415,10 +415,13 @@ void need_one(std::optional<T>& given, bool varied, std::string_view what, std::
 }
 
 [[nodiscard]] TrainingQuestion with_layout(TrainingQuestion q, const Layout& l) {
+  q.gpus = l.gpus();  // of which it left none idle
+  q.global_batch = l.global_batch;
   q.tp = l.tp;
   q.pp = l.pp;
   q.vp = l.vp;
   q.cp = l.cp;
+  if (l.cp > 1) q.context = l.context;
   q.ep = l.ep;
   q.dp = l.dp;
   q.expert_tp = l.expert_tp;
