@@ -172,6 +172,15 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.3g} us", seconds * 1e6);
 }
 
+std::string given_time_text(double seconds) {
+  constexpr std::array<std::pair<double, std::string_view>, 6> units{{{86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "us"}}};
+  for (const auto& [worth, unit] : units)
+    if (std::string number = fmt::format("{:.4g}", seconds / worth);
+        seconds >= worth * (worth < 86400 ? 1 : 2) && std::fabs(std::stod(number) * worth / seconds - 1) < 1e-9)
+      return fmt::format("{} {}", number, unit);
+  return duration_text(seconds);
+}
+
 std::string dollars_text(double dollars) {
   if (std::fabs(dollars) >= 1e9) return fmt::format("{:.4g} B USD", dollars / 1e9);
   if (std::fabs(dollars) >= 1e6) return fmt::format("{:.4g} M USD", dollars / 1e6);

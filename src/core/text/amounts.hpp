@@ -51,6 +51,9 @@ namespace fabricost::core {
 /// "3.09 h", "2.4 days", "41 s": two to four digits in the largest unit that is at least one.
 [[nodiscard]] std::string duration_text(double seconds);
 [[nodiscard]] inline std::string duration_text(Time time) { return duration_text(time.value()); }
+/// One that was given, in the largest unit that says it exactly: "106.5 days", "100 s".
+[[nodiscard]] std::string given_time_text(double seconds);
+[[nodiscard]] inline std::string given_time_text(Time time) { return given_time_text(time.value()); }
 
 /// "11,796 USD", "1.77 M USD", "0.0123 USD": at least three digits.
 [[nodiscard]] std::string dollars_text(double dollars);

@@ -202,7 +202,7 @@ void project_text(Page& page, const ProjectAnswer& a) {
                r->used_gpus, r->gpus);
   page.title("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch, a.sequence,
              a.precision,
-             a.in        ? ", in " + duration_text(*a.in)
+             a.in        ? ", in " + given_time_text(*a.in)
              : a.done_by ? ", by " + *a.done_by
                          : "");
   for (const ProjectedRun& r : a.rows)

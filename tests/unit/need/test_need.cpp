@@ -211,6 +211,12 @@ TEST_CASE("a run's GPUs: tokens over tokens per second, and failures need more")
   r.in = units::h(30 * 24);
   const NeedAnswer sound = answer(r);
   REQUIRE(sound.satisfied);
+  CHECK_THAT(sound.goal, Contains("1 T tokens in at most 30 days"));
+  r.in = units::h(30.5 * 24);
+  r.over = "64";
+  CHECK_THAT(answer(r).goal, Contains("in at most 30.5 days"));
+  r.in = units::h(30 * 24);
+  r.over.clear();
   const PlannedLayout& at = *sound.layout;
   CHECK(*sound.measure == Approx(1e12 / at.tokens_per_second / 86400));
   CHECK(*sound.measure <= 30);

@@ -76,7 +76,7 @@ Goal goal_of(const NeedRequest& r) {
                    .against = Against::unbounded});
   }
   if (r.step)
-    all.push_back({.words = "a step of at most " + duration_text(r.step->value()),
+    all.push_back({.words = "a step of at most " + given_time_text(r.step->value()),
                    .measured = "step, s",
                    .limit = r.step->value(),
                    .measure = [](const Outcome& o, double by) { return o.seconds * by; }});
@@ -97,7 +97,7 @@ Goal goal_of(const NeedRequest& r) {
   if (r.tokens.has_value() != r.in.has_value())
     throw Refusal("a run has tokens and a time: give both <tokens=15T> and <in_seconds=5184000>");
   if (r.in)
-    all.push_back({.words = fmt::format("{} tokens in at most {}{}", count_text(*r.tokens), duration_text(r.in->value()),
+    all.push_back({.words = fmt::format("{} tokens in at most {}{}", count_text(*r.tokens), given_time_text(r.in->value()),
                                         r.goodput ? ", with failures" : ", failures left out"),
                    .measured = "run, days",
                    .limit = r.in->value() / day_seconds,
@@ -123,7 +123,7 @@ Goal goal_of(const NeedServeRequest& r) {
             .measure = [](const Outcome& o, double by) { return o.rate / by; }};
   }
   if (!r.tokens_per_second && r.concurrency && r.tpot)
-    return {.words = fmt::format("{:.4g} requests in flight, each further token within {}", *r.concurrency, duration_text(r.tpot->value())),
+    return {.words = fmt::format("{:.4g} requests in flight, each further token within {}", *r.concurrency, given_time_text(r.tpot->value())),
             .measured = "TPOT, s",
             .limit = r.tpot->value(),
             .measure = [](const Outcome& o, double by) { return o.seconds * by; }};

@@ -160,7 +160,7 @@ std::string mark_unranked(std::vector<BestRun>& all) {
 [[nodiscard]] std::string goal_words(const NeedMachineRequest& q) {
   std::string out{words_for(q.by).goal};
   const auto say = [&out](const std::string& words) { out += ", " + words; };
-  if (q.in) say("in at most " + duration_text(*q.in));
+  if (q.in) say("in at most " + given_time_text(*q.in));
   if (!q.done_by.empty()) say("by " + day_text(*parse_day(q.done_by)));
   if (!q.delivered_by.empty()) say("delivered by " + day_text(*parse_day(q.delivered_by)));
   if (q.budget)

@@ -522,8 +522,8 @@ namespace {
 [[nodiscard]] std::string asked_of(const NeedServeRequest& r) {
   std::string out = r.requests.empty() ? fmt::format(", prompts of {} and answers of {} tokens", r.isl, r.osl) : "";
   if (r.ttft || r.tpot) out += ",";
-  if (r.ttft) out += " TTFT " + duration_text(*r.ttft);
-  if (r.tpot) out += " TPOT " + duration_text(*r.tpot);
+  if (r.ttft) out += " TTFT " + given_time_text(*r.ttft);
+  if (r.tpot) out += " TPOT " + given_time_text(*r.tpot);
   if ((r.ttft || r.tpot) && (r.request_rate || !r.requests.empty()))
     out += r.goodput ? fmt::format(" for {:.4g} % of requests", 100 * *r.goodput) : fmt::format(" at the {:g}th percentile", r.percentile.value_or(LoadQuestion{}.percentile));
   return out + ", " + r.stack;
