@@ -116,6 +116,8 @@ AnswerTable<CostAnswer> CostAnswer::fields() {
       gives(&A::power_source, "power.source", "power_source", "Where the rating comes from."),
       gives(&A::power_confidence, "power.confidence", "power_confidence", "How far to trust it."),
       gives(&A::servers_price, "capital.servers_usd", "servers_dollars", "To buy all servers, USD; None: not known."),
+      gives(&A::storage_price, "capital.storage_usd", "storage_dollars", "To buy the storage, USD; None: none is counted, or it is not known.", 1,
+            true),
       gives(&A::network_price, "capital.network_usd", "network_dollars", "To buy all switches and cables, USD."),
       gives(&A::network_share, "capital.network_share", "network_share", "Of both, the network's; None: not known."),
       gives(&A::capital, "capital.usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known."),
@@ -311,6 +313,7 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.power_source = f.power.basis.source;
   out.power_confidence = name(f.power.basis.confidence);
   out.servers_price = when(h.servers_known, f.server);
+  if (h.storage > Dollars{}) out.storage_price = f.server * a.prices.storage.value;
   out.network_price = f.network;
   out.network_share = when(h.servers_known, f.network / (f.network + f.server));
   out.network = f.net.kind;

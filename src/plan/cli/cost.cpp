@@ -53,6 +53,7 @@ void add_machine(Page& page, const CostAnswer& a) {
   if (a.servers_price)
     table.row("servers", dollars_text(*a.servers_price), fmt::format("{} a GPU{}; {}", dollars_text(*a.server_per_gpu), a.server_kind.empty() ? "" : ", " + a.server_kind, a.server_source));
   if (a.network_cables > 0) table.row("network", dollars_text(a.network_price), network_text(a));
+  if (a.storage_price) table.row("storage", dollars_text(*a.storage_price), fmt::format("{:.3g} % of the servers' price", 100 * *a.storage_price / *a.servers_price));
   if (a.rated_power) {
     table.row("power, rated", large_text(a.rated_power->value(), "W"), fmt::format("{}: {}", a.power_confidence, a.power_source));
     table.row("power, drawn", large_text((*a.racks_power + *a.switches_power).value(), "W"),

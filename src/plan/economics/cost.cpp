@@ -100,7 +100,7 @@ Money money_of(const System& system, const PaidGpus& gpus, Time time, const Pric
   const Power bought = power_of(system, gpus.bought, prices.power);
   out.energy = power_of(system, gpus.of(is_owned(system, prices)), prices.power).site * time;
   out.electricity = prices.electricity.value * (bought.site * time);
-  out.site = prices.site.value * (bought.rated * time);
+  out.site = prices.site.value * ((bought.rated + bought.switches) * time);
   return out;
 }
 

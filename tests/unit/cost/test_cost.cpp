@@ -91,6 +91,9 @@ TEST_CASE("owning is writing off, electricity and a site") {
   CHECK(usd(year.site) == within(10.2 * 150 * 12, 1e-9));
   CHECK(usd(year.owned()) == within(usd(year.servers) + usd(year.electricity) + usd(year.site), 1e-12));
   CHECK(year.paid() == year.rented);
+  const Power two = power_of(h100, 16, prices.power);  // with switches
+  REQUIRE(two.switches > Watts{});
+  CHECK(usd(money_of(h100, 16, units::h(8766), prices).site) == within(kilowatts(two.rated + two.switches) * 150 * 12, 1e-9));
   // the rack's own list price
   CHECK(usd(money_of(load_system("gb200-nvl72"), 72, units::h(8766 * 5.0), prices).servers) == within(3e6, 1e-9));
 }

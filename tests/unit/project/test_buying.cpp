@@ -200,6 +200,17 @@ TEST_CASE("owning and renting cost the same where the answer says so") {
   }
 }
 
+TEST_CASE("a bill has the storage that owning pays for") {
+  CostRequest q;
+  q.system.name = "dgx-h100";
+  q.gpus = 64;
+  CHECK_FALSE(answer(q).storage_price);
+  q.storage_share = 0.1;
+  const CostAnswer a = answer(q);
+  CHECK(a.storage_price->value() == Approx(a.servers_price->value() / 10));
+  CHECK(a.capital->value() == Approx((*a.servers_price + a.network_price + *a.storage_price).value()));
+}
+
 TEST_CASE("renting and owning are the same two figures whichever is asked for, and owning is that of what is sold whole") {
   for (const std::string name : {"dgx-h100", "gb200-nvl72", "aws-p6e-gb200", "coreweave-gb200-nvl72", "tpu-v5p-cube"})
     for (const int gpus : {4, 12, 16, 48, 72, 80}) {

@@ -92,7 +92,7 @@ struct CostAnswer {
   double dollars_per_kwh = 0, dollars_per_kw_month = 0, pue = 0, load = 0, lifetime_years = 0;
   std::optional<Watts> rated_power, racks_power, switches_power, site_power;
   std::string power_source, power_confidence;
-  std::optional<Dollars> servers_price;
+  std::optional<Dollars> servers_price, storage_price;
   Dollars network_price{};
   std::optional<double> network_share;
   std::optional<Dollars> capital;

@@ -3,7 +3,7 @@
 ///
 ///   rented  = GPUs x time x price of a GPU-hour
 ///   owned   = (servers + network + storage) x time / lifetime + interest  +  energy x price of electricity
-///             + rated power x time x price of the site
+///             + (rated power + that of switches) x time x price of the site
 ///   network = (switches x their ports x switch port + optical cables x cable + copper ones x copper cable) x NIC rate / 400 Gbit/s
 ///             (network.hpp); Ethernet ports cost less
 ///   storage = a share of the servers' price, where one is given
