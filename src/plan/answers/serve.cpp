@@ -145,6 +145,8 @@ AnswerTable<PlannedDeployment> PlannedDeployment::fields() {
             left_out),
       gives(&A::token_prices, "token_prices", "token_prices",
             "The same divided over input, cached and output tokens by the GPU time that each takes; a list of TokenPrice."),
+      gives(&A::price_kind, "price_kind", "price_kind", "By which dollars are: on_demand, reserved, owned or stated (given); None: not known.", 1,
+            left_out),
       gives(&A::tokens_per_step, "tokens_per_step", "tokens_per_step", "With drafts, tokens of a step; None: without.", 1, left_out),
       gives(&A::drafts_pay_until, "drafts_pay_until", "drafts_pay_until",
             "Sequences of an engine up to which, from one on, tokens come faster with drafts than without; None: as many as fit, or no drafts.", 1,
@@ -238,6 +240,7 @@ namespace {
   }
   const Compared money = compared(q, p, system, prices);
   out.dollars_per_million_tokens = money.dollars;
+  if (money.price_kind) out.price_kind = std::string{name(*money.price_kind)};
   out.paid_gpus = q.all_gpus() + money.idle_gpus;
   out.token_prices = money.tokens;
   if (q.stack.drafts > 0) {

@@ -200,7 +200,7 @@ void text_of(Page& page, const ServeAnswer& answer) {
               short_time_text(row.rebalance->value()));
   if (row.dollars_per_million_tokens)
     page.say("A million tokens cost {}, by the GPU time that each takes; if only output is billed: {}{}{}{}.", token_prices_text(row.token_prices),
-             figure(*row.dollars_per_million_tokens, 3), q.pool ? ", of both machines" : "",
+             figure(*row.dollars_per_million_tokens, 3), q.pool ? fmt::format(", both machines {}", paid_words(row.price_kind)) : "",
              row.paid_gpus > q.all_gpus() ? fmt::format("; {} GPUs are paid for", row.paid_gpus) : "",
              row.arrivals && row.arrivals->saturation ? fmt::format("; at {} of the {} requests/s that it can take",
                                                                     figure(row.arrivals->asked, 3), figure(*row.arrivals->saturation, 3))

@@ -123,25 +123,30 @@ void add_work(Rows& rows, bool dated) {
 
 void add_money(Rows& rows, const ProjectAnswer& a) {
   using R = ProjectedRun;
+  const auto add_rent = [&] {
+    rows.add("rent, USD a GPU-hour", [](const R& r) {
+      return r.cost->dollars_per_gpu_hour ? fmt::format("{:.4g}{}", *r.cost->dollars_per_gpu_hour, r.price_kind == "stated" ? ", stated" : "")
+                                          : "";
+    });
+  };
   if (a.price_kind)
     rows.add("million USD, " + kind_words(*a.price_kind), [](const R& r) {
       if (!r.price) return std::string{"?"};
       const auto [low, high] = numbers_in(*r.interval_price);
       return ranged(r.price->value() / 1e6, {low / 1e6, high / 1e6});
     });
-  rows.add("rent, USD a GPU-hour", [](const R& r) {
-    return r.cost->dollars_per_gpu_hour ? fmt::format("{:.4g}{}", *r.cost->dollars_per_gpu_hour, r.price_kind == "stated" ? ", stated" : "")
-                                        : "";
-  });
-  if (a.price_kind != "owned")
+  if (a.price_kind != "owned") {
+    add_rent();
     rows.add("owning in that time, million USD",
              [](const R& r) { return r.cost->run->owned ? million(*r.cost->run->owned) : std::string{}; });
+  }
   rows.add("  servers", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.servers; }); });
   rows.add("  network", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return std::optional{m.network}; }); });
   rows.add("  storage", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.storage; }); });
   rows.add("  interest", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.interest; }); });
   rows.add("  electricity", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.electricity; }); });
   rows.add("  site", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.site; }); });
+  if (a.price_kind == "owned") add_rent();  // no part of what stands above
   rows.add("to buy, million USD", [](const R& r) { return r.capital ? million(*r.capital) : std::string{}; });
   rows.add("  a server's price is", [](const R& r) { return r.capital ? r.cost->server_kind : std::string{}; });
   rows.add("cheaper than renting after, months", [](const R& r) {

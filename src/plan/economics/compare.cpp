@@ -33,6 +33,16 @@ void add_money(Compared& c, const System& system, double gpus, const Prices& pri
   c.megawatts = power_of(system, gpus + c.idle_gpus, prices.power).site.value() * 1e-6;
 }
 
+/// With the first kind of price that is known of both machines, or owning.
+Prices priced_alike(Prices prices, const System& a, const System& b) {
+  if (prices.kind) return prices;
+  for (const PriceKind kind : {PriceKind::on_demand, PriceKind::reserved, PriceKind::owned}) {
+    prices.kind = kind;
+    if (price_known(a, prices) && price_known(b, prices)) break;
+  }
+  return prices;
+}
+
 /// The money and energy of both machines of a deployment whose prompts are read on another kind.
 double add_money(Compared& c, const ServingQuestion& q, const System& system, const Prices& prices) {
   const PricedServing& p = *c.serving;
@@ -41,12 +51,13 @@ double add_money(Compared& c, const ServingQuestion& q, const System& system, co
     add_money(c, system, q.gpus, prices);
     return of_gpus;
   }
+  const Prices alike = priced_alike(prices, system, *q.pool->system);
   const double tokens = c.tokens_per_gpu * q.all_gpus();
   Compared other = c;
   c.tokens_per_gpu = tokens / q.gpus;
   other.tokens_per_gpu = tokens / q.pool->gpus;
-  add_money(c, system, q.gpus, prices);
-  add_money(other, *q.pool->system, q.pool->gpus, prices);
+  add_money(c, system, q.gpus, alike);
+  add_money(other, *q.pool->system, q.pool->gpus, alike);
   c.tokens_per_gpu = tokens / q.all_gpus();
   c.idle_gpus += other.idle_gpus;
   const bool known = c.dollars && other.dollars;

@@ -97,7 +97,7 @@ assert "reloaded from the host's memory at" in text and "and the remote store at
 # prompts on machines of another kind
 APART = ["--model", "llama3-70b", "--system", "dgx-h200", "--gpus", 8, "--isl", 4096, "--osl", 256, "--ttft", "2s", "--tpot", "50ms", "--top", 1]
 text = " ".join(works(*APART, "--prefill-system", "dgx-h100", "--prefill-gpus", 8, "--kv-by-layer").split())
-assert "8 dgx-h200 GPUs behind 8 of dgx-h100" in text and "sent layer by layer at" in text and "of both machines" in " ".join(text.split()), text
+assert "8 dgx-h200 GPUs behind 8 of dgx-h100" in text and "sent layer by layer at" in text and "both machines rented" in " ".join(text.split()), text
 refused(*APART, "--prefill-gpus", 8, saying=["add --prefill-system"])
 refused(*APART, "--prefill-system", "dgx-h100", saying=["--prefill-gpus"])
 refused(*APART, "--kv-by-layer", saying=["add --disaggregated"])

@@ -93,6 +93,25 @@ TEST_CASE("tokens of all kinds pay for all GPUs, of clients and of arrivals, of 
   CHECK(pools > 1);
 }
 
+TEST_CASE("machines of two kinds are priced by one kind of price") {
+  ServeRequest r;
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-70b";
+  r.gpus = 8;
+  r.prefill_system.name = "gaudi-3";  // whose rent is not known
+  r.prefill_gpus = 8;
+  r.top = 1;
+  const auto owned_a_second = [](const std::string& name) {
+    const System system = load_system(name);
+    Prices prices = load_prices();
+    prices.kind = PriceKind::owned;
+    return money_of(system, 8, units::s(1), prices).owned().value();
+  };
+  const PlannedDeployment one = answer(r).layouts.front();
+  CHECK(one.price_kind == "owned");
+  CHECK(*one.dollars_per_million_tokens * 1e-6 * one.tokens_per_second == Approx(owned_a_second("dgx-h100") + owned_a_second("gaudi-3")));
+}
+
 TEST_CASE("a plan of serving costs the same in fabricost cost, GPUs that it leaves idle and prices of one's own too") {
   ServeRequest r;
   r.system.name = "dgx-h100";

@@ -88,6 +88,7 @@ struct PlannedDeployment {
   std::optional<double> expert_imbalance{};
   std::optional<Bytes> expert_copies{};
   std::optional<Time> rebalance{};
+  std::optional<std::string> price_kind{};
   std::optional<double> tokens_per_step{}, drafts_pay_until{}, without_drafts{};
   std::string drafts_pay{};
   std::optional<ServedArrivals> arrivals{};
