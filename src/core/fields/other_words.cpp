@@ -82,6 +82,8 @@ constexpr OtherWords other_options[] = {
     {"--set nic.sharp=true", "sharp collnet collnet-enable"},
     {"--out", "output output-file outfile"},
     {"--in", "deadline days max-time time-limit"},
+    {"--hours", "days duration"},
+    {"--megawatts", "power mw"},
     {"--years", "depreciation lifetime amortization"},
     {"--mttf-node", "mtbf mtbf-node mttf node-mtbf"},
     {"--json", "output format output-format"}};

@@ -10,9 +10,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -111,12 +113,56 @@ int length_of(const std::string& text, std::string_view option, int min, int max
   return static_cast<int>(tokens);
 }
 
+namespace {
+
+/// Options whose numbers are of a unit, and how people write it; the first spelling is that of messages.
+struct UnitOfOption {
+  std::string_view option, units;
+};
+constexpr UnitOfOption units_of_options[] = {{"--megawatts", "MW"},
+                                             {"--hours", "hours hour h"},
+                                             {"--years", "years year"},
+                                             {"--price-kwh", "USD/kWh $/kWh USD $"},
+                                             {"--price-site", "USD/kW/month $/kW/month USD $"},
+                                             {"--price-gpu-hour", "USD/h USD/hour USD/GPU-hour $/h USD $"},
+                                             {"--price", "USD/h USD/hour USD/GPU-hour $/h USD $"},
+                                             {"--price-server", "USD $"},
+                                             {"--budget", "USD $"},
+                                             {"--capital", "USD $"},
+                                             {"--upgrade", "USD $"}};
+
+[[nodiscard]] std::string_view units_of(std::string_view option) {
+  const auto* const found =
+      std::find_if(std::begin(units_of_options), std::end(units_of_options), [&](const UnitOfOption& one) { return one.option == option; });
+  return found == std::end(units_of_options) ? std::string_view{} : found->units;
+}
+
+/// The text without the unit that the option's numbers have anyway.
+[[nodiscard]] std::string without_own_unit(const std::string& text, std::string_view option) {
+  for (std::string_view left = units_of(option); !left.empty();) {
+    const std::string_view unit = left.substr(0, left.find(' '));
+    left.remove_prefix(std::min(left.size(), unit.size() + 1));
+    if (text.size() <= unit.size() || !text.ends_with(unit)) continue;
+    const std::string number = text.substr(0, text.size() - unit.size());
+    return number.substr(0, number.find_last_not_of(' ') + 1);
+  }
+  return text;
+}
+
+/// " of MW"; empty: numbers of the option have no unit.
+[[nodiscard]] std::string of_unit(std::string_view option) {
+  const std::string_view units = units_of(option);
+  return units.empty() ? "" : fmt::format(" of {}", units.substr(0, units.find(' ')));
+}
+
+}  // namespace
+
 double large_count_of(const std::string& text, std::string_view option) {
   constexpr std::array<std::pair<std::string_view, double>, 6> units{
       {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}}};
-  const double count = scaled(text, units);
+  const double count = scaled(without_own_unit(text, option), units);
   if (!(count > 0 && count <= 1e18))
-    refuse(option, text, "a count; write a number above 0, with k, M, B or T after it if you like, as in 15T");
+    refuse(option, text, "a count" + of_unit(option) + "; write a number above 0, with k, M, B or T after it if you like, as in 15T");
   return count;
 }
 
@@ -129,7 +175,8 @@ double share_of(const std::string& text, std::string_view option) {
 
 double number_from(const std::string& text, std::string_view option, double min, double max) {
   std::string_view rest;
-  double number = leading_number(text, rest);
+  const std::string plain = without_own_unit(text, option);
+  double number = leading_number(plain, rest);
   const bool is_share = min >= 0 && max <= 1;
   if (is_share && rest == "%") {
     number /= 100;
@@ -139,7 +186,7 @@ double number_from(const std::string& text, std::string_view option, double min,
     refuse(option, text,
            is_share                                     ? fmt::format("a share from {} to {}, or that in percent", min, max)
            : option.ends_with("hours") && rest == "d" ? fmt::format("a number of hours; write {:g}", 24 * number)
-                                                        : fmt::format("a number from {} to {}", min, max));
+                                                        : fmt::format("a number{} from {} to {}", of_unit(option), min, max));
   return number;
 }
 

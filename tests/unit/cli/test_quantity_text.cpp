@@ -1,6 +1,8 @@
 /// Sizes in and out: accepted texts, refused ones with their remedy, and printed texts that read back as the same size.
 
 #include "catch.hpp"
+#include "support/message_of.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/text/quantity.hpp>
@@ -155,4 +157,23 @@ TEST_CASE("rates_print_in_the_unit_people_use") {
   CHECK(rate_text(TB_per_s(129.6)) == "129.6 TB/s");
   CHECK(rate_text(MB_per_s(12)) == "12 MB/s");
   CHECK(rate_text(GB_per_s(0)) == "0 GB/s");
+}
+
+TEST_CASE("a_number_may_have_the_unit_that_its_option_has_and_no_other") {
+  CHECK(number_from("2MW", "--megawatts", 0, 10) == 2);
+  CHECK(number_from("2 MW", "--megawatts", 0, 10) == 2);
+  CHECK(number_from("2", "--megawatts", 0, 10) == 2);
+  CHECK(number_from("720h", "--hours", 0, 1e9) == 720);
+  for (const char* text : {"2.10", "2.10USD", "2.10 USD/h", "2.10USD/GPU-hour", "2.10$/h"}) CHECK(number_from(text, "--price-gpu-hour", 0, 10) == 2.1);
+  CHECK(number_from("0.08 USD/kWh", "--price-kwh", 0, 10) == 0.08);
+  CHECK(number_from("5years", "--years", 0, 10) == 5);
+  CHECK(large_count_of("100M USD", "--budget") == 1e8);
+  CHECK(large_count_of("15T", "--tokens") == 15e12);
+  const auto refused = [](const char* text, const char* option) { return support::message_of([&] { return number_from(text, option, 0, 10); }); };
+  CHECK(refused("2kW", "--megawatts") == "--megawatts: \"2kW\" is not a number of MW from 0 to 10");
+  CHECK(refused("MW", "--megawatts") == "--megawatts: \"MW\" is not a number of MW from 0 to 10");
+  CHECK(refused("2MW", "--pue") == "--pue: \"2MW\" is not a number from 0 to 10");
+  CHECK(contains(refused("2EUR/h", "--price-gpu-hour"), "a number of USD/h"));
+  CHECK(refused("30d", "--hours") == "--hours: \"30d\" is not a number of hours; write 720");
+  CHECK(contains(support::message_of([&] { return large_count_of("100M EUR", "--budget"); }), "a count of USD"));
 }

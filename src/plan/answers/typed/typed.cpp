@@ -33,7 +33,7 @@ namespace {
 
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out) {
   std::string_view rest;
-  if (const double alone = leading_number(text, rest); alone > 0 && rest.empty()) {
+  if (const double alone = leading_number(text, rest); alone > 0 && text.find('=') == std::string::npos) {
     out = {"", number_from(text, option, 1e-6, 1e6)};
     return;
   }
