@@ -125,14 +125,27 @@ FABRICOST_BODY bool join_twice(const Tier& tier) {
   return false;
 }
 
+/// The first n are a line: they have one axis to themselves, which does not close or is longer.
+FABRICOST_BODY bool in_line(const Tier& tier, int n) {
+  if (tier.kind == TierKind::ring) return !tier.wrap || n < tier.endpoints;
+  int axes = 0;
+  bool closed = true;
+  for (std::size_t i = 0; i < tier.dims.size(); ++i)
+    if (tier.dims[i] > 1) {
+      ++axes;
+      closed = tier.closes(i);
+    }
+  return axes == 1 && (!closed || n < tier.endpoints);
+}
+
 /// Links one endpoint can use when the first n of a tier's endpoints communicate.
 FABRICOST_BODY double usable_links(const Tier& tier, int n) {
   switch (tier.kind) {
     case TierKind::full_mesh: return tier.endpoints > 1 ? static_cast<double>(tier.links) * (n - 1) / (tier.endpoints - 1) : tier.links;
     case TierKind::mesh_graph: return mesh_links(tier, n);
     case TierKind::torus:
-    case TierKind::ring:  // used by a ring of ranks; the bucket algorithm takes full_rate. Two neighbours have one way between them
-      return n == 2 && !detail::join_twice(tier) ? std::min(1, tier.links) : std::min(2, tier.links);
+    case TierKind::ring:  // used by a ring of ranks; the bucket algorithm takes full_rate. Two neighbours have one way between them, the ends of a line one link
+      return (n == 2 && !detail::join_twice(tier)) || (n > 2 && in_line(tier, n)) ? std::min(1, tier.links) : std::min(2, tier.links);
     default: return tier.links;
   }
 }

@@ -129,7 +129,7 @@ void add_network(Topology& t, const System& system, const Tier& nic) {
     const double together = static_cast<double>(span) * ways / level.lanes;  // NICs that feed one bundle
     const double rate_out = together * rate / taper;
     const int index = static_cast<int>(t.levels.size());
-    if (level.children > 1 && span > 1) {
+    if (level.children > 1 && (span > 1 || taper > 1)) {  // the links of one node are its NICs'
       const long long count = static_cast<long long>(level.children) * level.lanes;
       const double wide = std::max(1.0, std::round(together / taper));
       level.up = add_block(t, LinkKind::tier_up, child, rate_out, wide, count, index);

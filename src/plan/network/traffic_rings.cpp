@@ -6,25 +6,31 @@
 
 namespace fabricost::plan {
 
-/// A ring through a block of a torus from neighbour to neighbour, both ways: row by row, plane by plane, every other backwards. It closes where
-/// the last axis does, and all but the first have an even length.
+/// A ring through a block of a torus from neighbour to neighbour, both ways. The axes but the last make a path, every other row backwards;
+/// path and last axis are a grid, of which a ring goes to and fro over all but one line and comes back along that one. A grid with both
+/// lengths odd has none: there it is a path, whose ends meet where axes close.
 std::vector<std::vector<int>> rings_of(const Topology& t, const TorusBlock& block) {
-  std::vector<int> ring;
-  std::vector<int> at(t.dims.size(), 0), step(t.dims.size(), 1);
-  for (;;) {
-    int place = 0;
-    for (std::size_t a = at.size(); a-- > 0;) place = place * t.dims[a] + block.first[a] + at[a];
-    ring.push_back(place);
-    std::size_t axis = 0;
-    for (; axis < at.size(); ++axis) {
-      if (const int next = at[axis] + step[axis]; next >= 0 && next < block.length[axis]) {
-        at[axis] = next;
-        break;
-      }
-      step[axis] = -step[axis];
+  std::vector<int> path{0}, last{0};  // distances from the block's first chip
+  int stride = 1, place = 0;
+  for (std::size_t axis = 0; axis < t.dims.size(); stride *= t.dims[axis++]) {
+    place += block.first[axis] * stride;
+    if (block.length[axis] < 2) continue;
+    const std::vector<int> before = path;  // the axis before is part of the path now
+    if (last.size() > 1) {
+      path.clear();
+      for (std::size_t i = 0; i < last.size(); ++i)
+        for (std::size_t j = 0; j < before.size(); ++j) path.push_back(last[i] + before[i % 2 == 0 ? j : before.size() - 1 - j]);
     }
-    if (axis == at.size()) break;
+    last.clear();
+    for (int i = 0; i < block.length[axis]; ++i) last.push_back(i * stride);
   }
+  if (path.size() % 2 != 0) path.swap(last);
+  const bool closes = path.size() % 2 == 0;
+  std::vector<int> ring;
+  for (std::size_t i = 0; i < path.size(); ++i)
+    for (std::size_t j = closes ? 1 : 0; j < last.size(); ++j)
+      ring.push_back(place + path[i] + last[i % 2 == 0 ? j : last.size() - 1 - j + (closes ? 1 : 0)]);
+  for (std::size_t i = path.size(); closes && i-- > 0;) ring.push_back(place + path[i] + last[0]);
   return {ring, {ring.rbegin(), ring.rend()}};
 }
 

@@ -110,6 +110,27 @@ TEST_CASE("bundles above the NICs carry what the NICs below them bring, less the
   CHECK(bundles > 5);
 }
 
+TEST_CASE("the taper of a leaf holds what leaves it, also where it joins one node") {
+  System system = load_system("superpod-h100");
+  double alone = 0;
+  for (const int nodes : {1, 2, 4}) {  // below a leaf; fewer of them have fewer links out
+    for (Tier& tier : system.tiers)
+      if (tier.role == TierRole::network) {
+        const bool leaf = tier.name == system.tier(TierRole::network)->name;
+        tier.endpoints = leaf ? nodes : 64;
+        tier.oversubscription = leaf ? 7 : 1;
+      }
+    const Topology t = topology_of(system, 8);
+    std::vector<int> all = first(64);
+    const double rate = machines::alone(t, TrafficCounter{t}.count(Collective::all_to_all, Algorithm::direct, all)).rate;
+    CHECK(rate >= alone);
+    alone = rate;
+    // out of each leaf goes (64 - m)/64 of what its m GPUs have, over a seventh of their NICs
+    const double m = 8.0 * nodes;
+    CHECK(rate == Approx(m * 50e9 / 7 / (m * (64 - m) / 64)).epsilon(0.01));
+  }
+}
+
 TEST_CASE("a ring on an axis of a torus sends half of its bytes either way") {
   const Topology t = laid_out("tpu-v5p-cube");
   TrafficCounter counter{t};
@@ -125,12 +146,14 @@ TEST_CASE("a ring on an axis of a torus sends half of its bytes either way") {
 }
 
 TEST_CASE("a ring through a torus goes from neighbour to neighbour, both ways") {
-  const Topology t = laid_out("tpu-v5p-cube");
-  for (const int n : {16, 64}) {
-    const Traffic ring = TrafficCounter{t}.count(Collective::all_gather, Algorithm::ring, first(n));
-    CHECK(ring.loads.size() == static_cast<std::size_t>(2 * n));
-    for (const LinkLoad& l : ring.loads) REQUIRE(l.bytes == Approx(ring.sent_by_rank / 2));
-  }
+  Topology t = laid_out("tpu-v5p-cube");
+  for (const bool wrap : {true, false})
+    for (const int n : {8, 16, 32, 64}) {
+      t.wrap = wrap;
+      const Traffic ring = TrafficCounter{t}.count(Collective::all_gather, Algorithm::ring, first(n));
+      CHECK(ring.loads.size() == static_cast<std::size_t>(2 * n));
+      for (const LinkLoad& l : ring.loads) REQUIRE(l.bytes == Approx(ring.sent_by_rank / 2));
+    }
 }
 
 TEST_CASE("a torus' exchange loads its wires as the schedule counts them") {

@@ -136,6 +136,30 @@ TEST_CASE("a mesh offers the links to those that take part", "[predict]") {
   CHECK(fabric_of(systems::hopper_box(), {.ranks = 2}).inner_rate == Approx(450e9));  // behind a switch all links lead everywhere
 }
 
+TEST_CASE("the ends of a line have one link, so that a ring along it has half of the rate") {
+  System s = load_system("tpu-v5p-cube");
+  s.pod = 0;
+  s.gpus_per_node = s.domain = 8;
+  for (Tier& tier : s.tiers)
+    if (tier.role == TierRole::scale_up) {
+      tier.endpoints = 8;
+      tier.dims = {1, 8, 1};
+    }
+  const auto set_wrap = [&](bool wrap) {
+    for (Tier& tier : s.tiers) tier.wrap = wrap;
+  };
+  for (const Collective op : {Collective::all_gather, Collective::all_reduce, Collective::broadcast, Collective::reduce_scatter}) {
+    const Operation asked{.collective = op, .bytes = units::GiB(1), .ranks = 8};
+    set_wrap(true);
+    const Prediction closed = predict(s, asked);
+    set_wrap(false);
+    const Prediction open = predict(s, asked);
+    CHECK(open.seconds > 1.9 * closed.seconds);
+    CHECK(open.low >= bus_factor(op, 8) * 1073741824 / 100e9 * (1 - 1e-9));
+  }
+  CHECK(fabric_of(s, {.ranks = 4}).inner_rate == Approx(100e9));
+}
+
 TEST_CASE("a mesh has room for as many rings as its narrowest cut has links") {
   CHECK(fabric_of(load_system("mi250x-16gcd"), {.ranks = 16}).inner_rate == Approx(6 * 50e9));  // a die has 7, six join two halves
   System s = systems::cube_mesh_box();
