@@ -79,13 +79,14 @@ FABRICOST_BODY double mesh_links(const Tier& tier, int n) {
 FABRICOST_BODY double mesh_exchange_load(const Tier& tier, int n) {
   if (tier.endpoints > static_cast<int>(tier.edges.size()) + 1) return 0;  // not joined
   struct Endpoint {
-    int hops;              // from the sender; -1: not reached
+    int hops;               // from the sender; -1: not reached
     double ways, messages;  // ways from the sender; messages that arrive or pass
   };
   std::vector<Endpoint> at(static_cast<std::size_t>(tier.endpoints));
   std::vector<std::array<double, 2>> carried(tier.edges.size());
   for (int sender = 0; sender < n; ++sender) {
-    for (int i = 0; i < tier.endpoints; ++i) at[static_cast<std::size_t>(i)] = {i == sender ? 0 : -1, i == sender ? 1.0 : 0.0, i < n ? 1.0 : 0.0};
+    for (int i = 0; i < tier.endpoints; ++i)
+      at[static_cast<std::size_t>(i)] = {i == sender ? 0 : -1, i == sender ? 1.0 : 0.0, i < n ? 1.0 : 0.0};
     const auto for_hop = [&](int hop, const auto& visit) {
       for (std::size_t e = 0; e < tier.edges.size(); ++e)
         for (const bool back : {false, true}) {
@@ -144,7 +145,8 @@ FABRICOST_BODY double usable_links(const Tier& tier, int n) {
     case TierKind::full_mesh: return tier.endpoints > 1 ? static_cast<double>(tier.links) * (n - 1) / (tier.endpoints - 1) : tier.links;
     case TierKind::mesh_graph: return mesh_links(tier, n);
     case TierKind::torus:
-    case TierKind::ring:  // used by a ring of ranks; the bucket algorithm takes full_rate. Two neighbours have one way between them, the ends of a line one link
+    case TierKind::ring:  // used by a ring of ranks; the bucket algorithm takes full_rate. Two neighbours have one way between them, the
+                          // ends of a line one link
       return (n == 2 && !detail::join_twice(tier)) || (n > 2 && in_line(tier, n)) ? std::min(1, tier.links) : std::min(2, tier.links);
     default: return tier.links;
   }

@@ -308,7 +308,7 @@ constexpr auto words = std::to_array<Topic>({
     {"latency-growth", "What more bytes add before bandwidth counts: threads and channels that small messages leave idle."},
     {"wire", "The bytes over the links, at the rate that large messages reach."},
     {"local-copies", "Copies inside the GPU before the first and after the last step."},
-    {"sends-to-peers", "What a GPU and its processor do for every peer that they send to, as in an all-to-all; on Slingshot three times as long below 256 B."},
+    {"sends-to-peers", "What a GPU and its processor do for every peer that they send to, as in an all-to-all; on Slingshot three times as long for a message of 128 B or less, but not for one of 256 B."},
     {"kernels", "In a collective the transfer where NCCL's channels carry less than the links; in a step the launches of kernels."},
     {"bottleneck", "The term that takes most of the time, and the tier it is spent on."},
     {"calibrated", "This machine was measured, and the constants were fitted to it. See accuracy."},

@@ -263,9 +263,10 @@ std::vector<std::string> assumptions(const System& system, const Prediction& p) 
   const double across = system.nodes_per_domain();  // nodes of a domain
   if (across > 1 && inside.domains() > 1 && p.operation.collective != Collective::send_recv && p.nodes > inside.domains() &&
       std::fmod(p.nodes, across) != 0)
-    out.push_back(fmt::format("{} nodes fill no whole domains of {:.0f} and are taken as {:.4g} on each of {:.0f}; where a domain holds fewer, "
-                              "the NICs of those bind",
-                              p.nodes, across, p.nodes / inside.domains(), inside.domains()));
+    out.push_back(
+        fmt::format("{} nodes fill no whole domains of {:.0f} and are taken as {:.4g} on each of {:.0f}; where a domain holds fewer, "
+                    "the NICs of those bind",
+                    p.nodes, across, p.nodes / inside.domains(), inside.domains()));
   const bool nccl = inside.library == Library::nccl && inside.ranks() > 1 && !is_host_copy(p.operation);
   const TunerTables& version = tables_of(inside.tuner);
   const bool own_kernels = has_own_kernels(version);

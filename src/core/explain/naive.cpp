@@ -356,10 +356,14 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
       tier.link_bandwidth *= 1.1;
       tier.planning_rate *= 1.1;
       for (Bandwidth& rate : tier.carried) rate *= 1.1;
-      if (tier.role == TierRole::nic)  // the switches' ports with it
+      bool ports = false;
+      if (tier.role == TierRole::nic)
         for (Tier& above : faster.tiers)
-          if (above.role == TierRole::network) above.bandwidth.value *= 1.1;
-      add(fmt::format("10 % more {} bandwidth", name), faster, operation);
+          if (above.role == TierRole::network) {
+            ports = true;
+            above.bandwidth.value *= 1.1;
+          }
+      add(fmt::format("10 % more {}{} bandwidth", name, ports ? " and switch port" : ""), faster, operation);
     } else if (felt->oversubscription > 1 && felt != all_felt.back()) {  // all meet below the last tier: its uplinks are not used
       System faster = system;
       Tier& tier = faster.tiers[at];

@@ -160,7 +160,8 @@ void check_places(const System& system, const SpecNode& tiers, Faults& faults) {
 /// A dragonfly's switches take all NICs of a node alike: it has no rails, on which NIC i of every node meets on a switch of its own.
 void check_dragonfly(const System& system, const SpecNode& tiers, Faults& faults) {
   const auto is = [&](TierKind kind) {
-    return std::find_if(system.tiers.begin(), system.tiers.end(), [&](const Tier& t) { return (t.role == TierRole::nic || t.role == TierRole::network) && t.kind == kind; });
+    return std::find_if(system.tiers.begin(), system.tiers.end(),
+                        [&](const Tier& t) { return (t.role == TierRole::nic || t.role == TierRole::network) && t.kind == kind; });
   };
   const auto dragonfly = is(TierKind::dragonfly), rails = is(TierKind::rails);
   if (dragonfly == system.tiers.end() || rails == system.tiers.end()) return;

@@ -184,9 +184,9 @@ double number_from(const std::string& text, std::string_view option, double min,
   }
   if (!rest.empty() || !(number >= min && number <= max))
     refuse(option, text,
-           is_share                                     ? fmt::format("a share from {} to {}, or that in percent", min, max)
+           is_share                                   ? fmt::format("a share from {} to {}, or that in percent", min, max)
            : option.ends_with("hours") && rest == "d" ? fmt::format("a number of hours; write {:g}", 24 * number)
-                                                        : fmt::format("a number{} from {} to {}", of_unit(option), min, max));
+                                                      : fmt::format("a number{} from {} to {}", of_unit(option), min, max));
   return number;
 }
 
@@ -220,7 +220,8 @@ std::string duration_text(double seconds) {
 }
 
 std::string given_time_text(double seconds) {
-  constexpr std::array<std::pair<double, std::string_view>, 6> units{{{86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "us"}}};
+  constexpr std::array<std::pair<double, std::string_view>, 6> units{
+      {{86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "us"}}};
   for (const auto& [worth, unit] : units)
     if (std::string number = fmt::format("{:.4g}", seconds / worth);
         seconds >= worth * (worth < 86400 ? 1 : 2) && std::fabs(std::stod(number) * worth / seconds - 1) < 1e-9)

@@ -48,8 +48,8 @@ double rate_side_by_side(const Topology& t, const ConcurrentCollective& one, boo
   return contention(t, std::span{&placed, 1}, {.routes = {.relay_on_rails = relay_on_rails}}).outcomes[0].alone;
 }
 
-/// What its routes make of the wire time of a collective by itself, at least 1: their fullest link beside that of neighbours on adaptive and
-/// even routes (of a torus, beside that of its schedule); and never less than their bytes take.
+/// What its routes make of the wire time of a collective by itself, at least 1: their fullest link beside that of neighbours on adaptive
+/// and even routes (of a torus, beside that of its schedule); and never less than their bytes take.
 double by_routes(const Prediction& alone, double rate, double side_by_side, bool torus) {
   if (!(rate > 0)) return 1;
   const double routed = alone.operation.bytes.value() / rate;
@@ -108,8 +108,8 @@ ConcurrentGroups at_once(const System& system, int nodes, std::span<const Groupe
       const Operation operation = detail::placed(system, t, one.operation, groups.front());
       outcome.alone = predict(system, operation, one.choice);
       // predict takes ranks to fill a block of a torus; those that do not write by ring, while messages of an exchange find their ways
-      if (outcome.alone.ran.algorithm == Algorithm::torus_bucket && !one.choice.algorithm && operation.collective != Collective::all_to_all &&
-          block_of(t, groups.front()).axes() < 2) {
+      if (outcome.alone.ran.algorithm == Algorithm::torus_bucket && !one.choice.algorithm &&
+          operation.collective != Collective::all_to_all && block_of(t, groups.front()).axes() < 2) {
         Choice by_ring = one.choice;
         by_ring.algorithm = Algorithm::ring;
         outcome.alone = predict(system, operation, by_ring);
@@ -135,7 +135,8 @@ ConcurrentGroups at_once(const System& system, int nodes, std::span<const Groupe
     GroupedOutcome& outcome = out.outcomes[c];
     const ConcurrentOutcome& shared = out.contention.outcomes[f];
     if (!seen[c]) side_by_side = detail::rate_side_by_side(t, out.flat[f], options.routes.relay_on_rails);
-    by_routes.push_back(detail::by_routes(outcome.alone, shared.alone, side_by_side, t.shape == TierKind::torus && outcome.alone.nodes * system.gpus_per_node <= t.domain));
+    by_routes.push_back(detail::by_routes(outcome.alone, shared.alone, side_by_side,
+                                          t.shape == TierKind::torus && outcome.alone.nodes * system.gpus_per_node <= t.domain));
     const double slow_down = shared.slow_down() * by_routes.back();
     if (!seen[c] || slow_down > outcome.slow_down * (1 + 1e-12)) {
       outcome.slow_down = slow_down;

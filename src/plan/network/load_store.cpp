@@ -62,10 +62,28 @@ AccessLines access_lines(const System& system, double window, int hops, double s
   return out;
 }
 
+namespace {
+/// Byte/s of each of those senders that reach a port over the uplinks of its part of a tapered network, where these carry the least.
+[[nodiscard]] double rate_from_beyond(const System& system, int senders) {
+  const Tier& nic = *system.tier(TierRole::nic);
+  double least = std::numeric_limits<double>::infinity(), taper = 1, nodes = 1;  // nodes below one child of the tier
+  for (const Tier& tier : system.tiers) {
+    if (tier.role != TierRole::network) continue;
+    const double beyond = senders - (nodes * system.gpus_per_node - 1);
+    if (beyond <= 0) break;
+    const double lanes = nic.kind == TierKind::rails ? 1 : static_cast<double>(nic.endpoints) / std::max(1, nic.shared_by);
+    if (taper > 1) least = std::min(least, nodes * lanes * nic.bandwidth.value.value() / taper / beyond);
+    taper *= tier.oversubscription;
+    nodes *= std::max(1, tier.endpoints);
+  }
+  return least;
+}
+}  // namespace
+
 Incast incast(const System& system, int senders, double bytes, double start) {
   Incast out{.one = rdma_line(system, start)};
   out.alone = out.one(bytes);
-  out.rate = incast_rate(out.one.rate, senders, out.one.rate);
+  out.rate = std::min(incast_rate(out.one.rate, senders, out.one.rate), rate_from_beyond(system, senders));
   out.seconds = out.one.start + bytes / out.rate;
   return out;
 }

@@ -75,8 +75,11 @@ TEST_CASE("no collective beats the bisection of the tier that joins its GPUs", "
     if (tier == nullptr || tier->endpoints != system.domain || system.domain % 2 != 0 || tier->reduces_in_network) continue;
     const double n = system.domain;
     // what each half must send to the other, of S
-    for (const auto& [op, crossing] : {std::pair{Collective::all_to_all, n / 4}, {Collective::all_reduce, 1.0}, {Collective::all_gather, 0.5},
-                                       {Collective::reduce_scatter, 0.5}, {Collective::broadcast, 1.0}}) {
+    for (const auto& [op, crossing] : {std::pair{Collective::all_to_all, n / 4},
+                                       {Collective::all_reduce, 1.0},
+                                       {Collective::all_gather, 0.5},
+                                       {Collective::reduce_scatter, 0.5},
+                                       {Collective::broadcast, 1.0}}) {
       const Operation asked{.collective = op, .bytes = units::GiB(4), .ranks = system.domain};
       const Prediction p = predict(system, asked);
       INFO(asked_of(system, asked));

@@ -221,10 +221,41 @@ TEST_CASE("candidates leave out an algorithm of levels where it is the ring", "[
   CHECK(support::contains(explain(load_system("tpu-v5p-cube"), AllReduce{.bytes = units::MiB(256), .ranks = 64}, {.algorithm = Algorithm::hierarchical}), "hierarchical"));
 }
 
+TEST_CASE("more of a NIC names the switch ports that turn with it") {
+  const auto first_of = [](const char* name) {
+    for (const Sensitivity& s :
+         sensitivities(machine(name), {.collective = Collective::all_to_all, .bytes = units::MiB(64), .nodes = 2}, {}))
+      if (s.change.starts_with("10 % more nic")) return s.change;
+    return std::string{};
+  };
+  CHECK(first_of("superpod-h100").starts_with("10 % more nic and switch port bandwidth"));
+  CHECK(first_of("dgx-h100").starts_with("10 % more nic bandwidth"));
+}
+
+TEST_CASE("an incast takes what the links into the receiver's part of the network carry") {
+  System s = machine("superpod-h100");
+  const auto taper = [&](double oversubscription) {
+    for (Tier& tier : s.tiers) {
+      if (tier.role == TierRole::nic) tier.kind = TierKind::fat_tree, tier.endpoints = 1;
+      if (tier.role == TierRole::network) {
+        const bool leaf = tier.name == s.tier(TierRole::network)->name;
+        tier.endpoints = leaf ? 2 : 64;
+        tier.oversubscription = leaf ? oversubscription : 1;
+      }
+    }
+    return incast(s, 100, 1e9).seconds;
+  };
+  CHECK(taper(7) >= 85e9 / (2 * 50e9 / 7));
+  CHECK(taper(100) >= 85e9 / (2 * 50e9 / 100));
+  CHECK(taper(1) < 100e9 / 45e9);
+}
+
 TEST_CASE("nodes that fill no whole racks are said to be spread evenly") {
   const auto said = [](int nodes) {
     const System& racks = machine("gb200-nvl72");
-    return fmt::format("{}", fmt::join(assumptions(racks, predict(racks, {.collective = Collective::all_reduce, .bytes = units::GiB(1), .nodes = nodes})), "; "));
+    return fmt::format(
+        "{}", fmt::join(assumptions(racks, predict(racks, {.collective = Collective::all_reduce, .bytes = units::GiB(1), .nodes = nodes})),
+                        "; "));
   };
   CHECK(support::contains(said(40), "40 nodes fill no whole domains of 18 and are taken as 10 on each of 4"));
   for (const int whole : {4, 18, 36}) CHECK(!support::contains(said(whole), "whole domains"));

@@ -2,12 +2,12 @@
 #include "machines.hpp"
 #include "network/rings.hpp"
 
-#include <numeric>
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/price/lower_bound.hpp>
 #include <fabricost/specs/load.hpp>
+#include <numeric>
 
 #include "support/message_of.hpp"
 

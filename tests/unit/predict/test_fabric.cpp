@@ -171,7 +171,8 @@ TEST_CASE("a mesh has room for as many rings as its narrowest cut has links") {
   s.tiers[0].edges = quads;
   CHECK(fabric_of(s, {.ranks = 8}).inner_rate == Approx(25e9));
   CHECK(predict(s, AllToAll{.bytes = units::GiB(1), .ranks = 8}).low >= 2 * units::GiB(1).value() / 25e9);
-  CHECK(fabric_of(s, {.collective = Collective::all_to_all, .ranks = 8}).inner_exchanges == Approx(7.0 / 16));  // 16 of its 7 messages on that link
+  CHECK(fabric_of(s, {.collective = Collective::all_to_all, .ranks = 8}).inner_exchanges ==
+        Approx(7.0 / 16));  // 16 of its 7 messages on that link
 }
 
 TEST_CASE("NICs follow the GPUs that use them", "[predict]") {

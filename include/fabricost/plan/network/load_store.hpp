@@ -66,8 +66,8 @@ struct AccessLines {
 /// default \param start seconds to post an RDMA message \throws RequestError as load_store_line and rdma_line
 [[nodiscard]] AccessLines access_lines(const System& system, double window, int hops = 0, double start = 0);
 
-/// Many senders of equal messages to one port: seconds for one alone and for all at once, and the rate each
-/// then gets in byte/s (balance.hpp, incast_rate).
+/// Many senders of equal messages to one port: seconds for one alone and for all at once, and the rate each then gets in byte/s: its part of
+/// the port (balance.hpp, incast_rate), or of the links of a tapered network that lead to those below one switch with it.
 struct Incast {
   TransferLine one;
   double alone = 0, seconds = 0, rate = 0;
