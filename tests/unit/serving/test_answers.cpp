@@ -166,6 +166,30 @@ TEST_CASE("a verdict on requests that arrive names the load that money is of, an
   CHECK(answer(r).verdict.find("dgx-h100 cannot") != std::string::npos);
 }
 
+TEST_CASE("where nothing leads turns to their prefix, engines find half as much among twice as many, also of those that are not simulated") {
+  const auto found = [](int engines, RequestRoute route) {
+    ServeRequest r;
+    r.system.name = "dgx-h100";
+    r.model.name = "llama3-8b";
+    r.gpus = engines;
+    r.isl = 1000;
+    r.osl = 100;
+    r.tp = r.pp = 1;
+    r.ttft = units::s(2);
+    r.tpot = units::ms(50);
+    r.request_rate = RequestRate{engines / 4.0};
+    r.turns = 8;
+    r.turn_gap = units::s(20);
+    r.route = route;
+    return answer(r).layouts.front().arrivals->hit_rate;
+  };
+  const double few = found(16, RequestRoute::round_robin), more = found(64, RequestRoute::round_robin), many = found(1024, RequestRoute::round_robin);
+  CHECK(few > 2.5 * more);
+  CHECK(more < 6 * few / 16);
+  CHECK(many < 0.01);
+  CHECK(found(64, RequestRoute::prefix) > 0.9 * found(16, RequestRoute::prefix));
+}
+
 TEST_CASE("the best deployment for requests that arrive is the same however many are listed, in random questions") {
   std::mt19937_64 source(5);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };

@@ -11,7 +11,7 @@ namespace fabricost::plan::detail {
 
 namespace {
 
-constexpr int most_engines = 16;         ///< simulated; of more, each still gets its share of the requests
+constexpr int most_engines = 16;         ///< simulated; of more, each still gets its share of the requests, and of what prompts find
 constexpr double turnovers = 4;          ///< of the requests in flight
 constexpr double most_steady = 32'000;   ///< requests that are drawn for them
 constexpr double fillings = 12;          ///< times that engines fill and empty where more arrives than they answer
@@ -298,6 +298,10 @@ RequestLoad Deployed::drawn(double rate, int count, int running, double of_answe
   out.count = count;
   out.running = running;
   out.of_answers = std::max(out.of_answers, of_answers);
+  const Scheduler& reads = prefill_ ? prefill_scheduler_ : scheduler_;
+  const bool found_anywhere =
+      reads.route == RequestRoute::prefix || std::any_of(reads.behind.begin(), reads.behind.end(), [](const CacheTier& one) { return one.common; });
+  if (!found_anywhere) out.alike = std::max(1, static_cast<int>(std::lround(std::min(share_, 1e6))));
   return drawn_load(out);
 }
 

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -110,7 +111,7 @@ namespace {
 
 /// Sessions of many turns. Those that began before the first counted request are there too.
 [[nodiscard]] RequestLoad drawn_sessions(const DrawnLoad& of) {
-  boost::random::mt19937_64 arrivals(of.seed), lengths(of.seed + 1), gaps(of.seed + 2);
+  boost::random::mt19937_64 arrivals(of.seed), lengths(of.seed + 1), gaps(of.seed + 2), engines(of.seed + 3);
   const bool at_once = std::isinf(of.rate);
   boost::random::gamma_distribution<> interval(std::min(of.burstiness, 1e6), 1 / std::min(of.burstiness, 1e6));
   boost::random::exponential_distribution<> gap(1 / std::max(of.gap, 1e-9));
@@ -133,15 +134,21 @@ namespace {
   for (int s = 0; s < sessions; ++s) {
     double at = begun[static_cast<std::size_t>(s)];
     int history = 0;
-    const auto first = static_cast<std::uint32_t>(out.hashes.size());
+    std::map<std::uint64_t, std::vector<std::size_t>> turns_of;  // by the one of the alike engines that they go to
     for (int turn = 0; turn < of.turns; ++turn, at += at_once ? 0 : gap(gaps)) {
-      Arrival one{.at = at, .prompt = history + added(lengths), .answer = answer(lengths), .first = first, .after = s};
+      Arrival one{.at = at, .prompt = history + added(lengths), .answer = answer(lengths), .after = s};
       history = one.prompt + one.answer;
       one.blocks = static_cast<std::uint32_t>(one.prompt / out.block);
       one.written = static_cast<std::uint32_t>(history / out.block) - one.blocks;
+      turns_of[of.alike > 1 ? engines() % static_cast<std::uint64_t>(of.alike) : 0].push_back(out.requests.size());
       out.requests.push_back(one);
     }
-    for (int block = 0; block < history / out.block; ++block) out.hashes.push_back(static_cast<std::uint32_t>(out.hashes.size()));
+    for (const auto& [engine, turns] : turns_of) {
+      for (const std::size_t turn : turns) out.requests[turn].first = static_cast<std::uint32_t>(out.hashes.size());
+      const Arrival& longest = out.requests[turns.back()];
+      for (std::uint32_t block = 0; block < longest.blocks + longest.written; ++block)
+        out.hashes.push_back(static_cast<std::uint32_t>(out.hashes.size()));
+    }
   }
   std::stable_sort(out.requests.begin(), out.requests.end(), [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
   std::vector<int> latest(static_cast<std::size_t>(sessions), -1);

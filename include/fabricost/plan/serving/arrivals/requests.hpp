@@ -55,6 +55,7 @@ struct DrawnLoad {
   int shared = 0;           ///< tokens that all prompts begin with
   int turns = 1;            ///< of a session; `isl` is then what a turn adds
   double gap = 0;           ///< mean s between two turns of a session
+  int alike = 1;            ///< engines for which each one of the service stands: a turn finds what earlier ones left on its own of them
   int count = 10'000;
   std::uint64_t seed = 1;
 };
