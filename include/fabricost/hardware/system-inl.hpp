@@ -90,7 +90,12 @@ FABRICOST_BODY Bandwidth aggregate_of(const System& system, const Tier& tier) {
 }
 
 FABRICOST_BODY Bandwidth bisection_of(const System& system, const Tier& tier) {
-  return tier.role == TierRole::network ? aggregate_of(system, tier) * 0.5 : tier.bisection();
+  if (tier.role != TierRole::network) return tier.bisection();
+  const Bandwidth half = aggregate_of(system, tier) * 0.5;
+  const auto top = std::find_if(system.tiers.rbegin(), system.tiers.rend(), [](const Tier& t) { return t.role == TierRole::network; });
+  if (tier.kind != TierKind::dragonfly || &tier != &*top || tier.endpoints < 2) return half;
+  const int groups = tier.endpoints, near = groups / 2;
+  return half * (2.0 * near * (groups - near) / groups / (groups - 1));
 }
 
 FABRICOST_BODY void check_size(const System& system, double gpus) {

@@ -128,7 +128,8 @@ struct NicWay {
 /// Bytes per second that all endpoints of a tier inject together, one direction; for a network tier the rate
 /// that the switches below pass on.
 [[nodiscard]] Bandwidth aggregate_of(const System& system, const Tier& tier);
-/// Rate across the worst even cut, one direction: Tier::bisection, or half of a network tier's injected rate.
+/// Rate across the worst even cut, one direction: Tier::bisection, or half of a network tier's injected rate. Of that, as much as the wires
+/// between the halves carry where each two of g groups of a dragonfly are joined by 1/(g - 1) of what leaves one: (g/2) / (g - 1).
 [[nodiscard]] Bandwidth bisection_of(const System& system, const Tier& tier);
 
 /// GPUs of a cluster, which states `nodes` beyond one scale-up domain: nodes x GPUs per node; empty for a server or a rack, which may be

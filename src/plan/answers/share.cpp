@@ -92,6 +92,8 @@ AnswerTable<ShareAnswer> ShareAnswer::fields() {
           gives(&A::balancing, "balancing", "balancing", "even or hashed."),
           gives(&A::sharp_turns, "sharp_turns", "sharp_turns",
                 "Turns that in-network reductions take on the fabric's trees; None: there are none, or no limits are known."),
+          gives(&A::detoured, "detoured", "detoured",
+                "Share of what the groups of a dragonfly send each other that crosses a third one, while all run; None: nothing does."),
           gives(&A::collectives, "collectives", "", "One of each, in the order asked."),
           gives(&A::end, "end_us", "end_seconds", "Until all have ended, s.", in_microseconds),
           gives(&A::in_turn, "in_turn_us", "in_turn_seconds",
@@ -295,6 +297,7 @@ ShareAnswer answer(const ShareRequest& r) {
   const ConcurrentGroups all = at_once(*system, out.nodes, collectives, options);
   out.sharp = sharp_turns_of(*system, out.nodes, all, options.routes);
   if (!out.sharp.switches.empty()) out.sharp_turns = out.sharp.turns;
+  if (all.contention.detoured > 0) out.detoured = all.contention.detoured;
   for (std::size_t c = 0; c < collectives.size(); ++c) out.collectives.push_back(answer_of(*system, collectives, all, c));
   out.end = units::s(all.end);
   out.in_turn = units::s(all.in_turn);

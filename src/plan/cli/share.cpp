@@ -34,6 +34,9 @@ void shared_run_text(Page& page, const ShareAnswer& a) {
     if (one.link) page.say("{}: held by {}.", one.name, link_text(one));
   if (!several && a.collectives.front().groups == 1 && a.collectives.front().slow_down > 1.005)
     page.say("Nothing else runs: its own routes put more on that link than an even spread between neighbours would.");
+  if (a.detoured)
+    page.say("{:.0f} % of what groups of the dragonfly send each other crosses a third group: the wires of two carry no more.",
+             *a.detoured * 100);
   if (a.sharp.turns > 1)
     page.say("SHARP: {} aggregations at once take {} turns on {} switches; the times are those of one turn.", a.sharp.jobs, a.sharp.turns,
              a.sharp.switches);

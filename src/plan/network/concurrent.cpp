@@ -1,3 +1,5 @@
+#include "detours.hpp"
+
 #include <fabricost/plan/network/concurrent.hpp>
 
 #include <algorithm>
@@ -77,34 +79,42 @@ ConcurrentFlows::ConcurrentFlows(const Topology& machine, std::span<const Concur
   }
   capacities_ = detail::capacities_of(machine, traffic_, options.balancing);
   for (const Traffic& one : traffic_) {
-    double alone = std::numeric_limits<double>::infinity();
-    for (const LinkLoad& l : one.loads) alone = std::min(alone, capacities_[static_cast<std::size_t>(l.link)] / l.bytes);
-    alone_.push_back(one.loads.empty() ? 0 : alone);
+    detail::Detours detours{machine};
+    double alone = 0;
+    do {
+      alone = std::numeric_limits<double>::infinity();
+      for (const LinkUse& l : detours.uses(one, 1)) alone = std::min(alone, capacities_[static_cast<std::size_t>(l.link)] / l.share);
+      if (one.loads.empty()) alone = 0;
+      detours.send(one, alone);
+    } while (detours.follow());
+    alone_.push_back(alone);
   }
 }
 
 ConcurrentFlows::Shared ConcurrentFlows::shared_by(std::span<const int> running) const {
   Shared out;
-  out.rates.assign(running.size(), 0);
-  std::size_t total = 0;
-  for (const int c : running) total += traffic_[static_cast<std::size_t>(c)].loads.size();
-  out.uses.reserve(total);
-  std::vector<Flow> flows;
-  for (std::size_t i = 0; i < running.size(); ++i) {
-    const auto c = static_cast<std::size_t>(running[i]);
-    const std::size_t begin = out.uses.size();
-    for (const LinkLoad& l : traffic_[c].loads) out.uses.push_back({l.link, l.bytes / traffic_[c].sent_by_rank});
-    if (out.uses.size() == begin) continue;
-    out.begin.push_back(begin);
-    flows.push_back({.uses = {out.uses.data() + begin, out.uses.size() - begin}, .weight = weights_[c]});
-    out.whose.push_back(static_cast<int>(i));
-  }
-  out.begin.push_back(out.uses.size());
-  out.sharing = share_max_min(capacities_, flows);
-  for (std::size_t f = 0; f < flows.size(); ++f) {
-    const auto i = static_cast<std::size_t>(out.whose[f]), c = static_cast<std::size_t>(running[i]);
-    out.rates[i] = std::min(alone_[c], out.sharing.rates[f] / traffic_[c].sent_by_rank);
-  }
+  detail::Detours detours{*machine_};
+  do {
+    out.uses.clear();
+    out.whose.clear();
+    out.rates.assign(running.size(), 0);
+    for (std::size_t i = 0; i < running.size(); ++i) {
+      const Traffic& one = traffic_[static_cast<std::size_t>(running[i])];
+      if (one.loads.empty()) continue;
+      out.uses.push_back(detours.uses(one, one.sent_by_rank));
+      out.whose.push_back(static_cast<int>(i));
+    }
+    std::vector<Flow> flows;
+    for (std::size_t f = 0; f < out.uses.size(); ++f)
+      flows.push_back({.uses = out.uses[f], .weight = weights_[static_cast<std::size_t>(running[static_cast<std::size_t>(out.whose[f])])]});
+    out.sharing = share_max_min(capacities_, flows);
+    for (std::size_t f = 0; f < flows.size(); ++f) {
+      const auto i = static_cast<std::size_t>(out.whose[f]), c = static_cast<std::size_t>(running[i]);
+      out.rates[i] = std::min(alone_[c], out.sharing.rates[f] / traffic_[c].sent_by_rank);
+      detours.send(traffic_[c], out.rates[i]);
+    }
+  } while (detours.follow());
+  out.detoured = detours.share();
   return out;
 }
 
@@ -120,6 +130,7 @@ Contention ConcurrentFlows::contention() const {
   std::iota(all.begin(), all.end(), 0);
   const Shared shared = shared_by(all);
   Contention out;
+  out.detoured = shared.detoured;
   for (std::size_t c = 0; c < all.size(); ++c) out.outcomes.push_back({.alone = alone_[c], .shared = shared.rates[c]});
   std::vector<int> place(capacities_.size(), -1);  // in the list of links that limit any
   for (std::size_t f = 0; f < shared.whose.size(); ++f) {
@@ -133,8 +144,8 @@ Contention ConcurrentFlows::contention() const {
     out.outcomes[static_cast<std::size_t>(shared.whose[f])].bottleneck = place[l];
   }
   for (std::size_t f = 0; f < shared.whose.size(); ++f)
-    for (std::size_t use = shared.begin[f]; use < shared.begin[f + 1]; ++use)
-      if (const int at = place[static_cast<std::size_t>(shared.uses[use].link)]; at >= 0)
+    for (const LinkUse& use : shared.uses[f])
+      if (const int at = place[static_cast<std::size_t>(use.link)]; at >= 0)
         out.links[static_cast<std::size_t>(at)].sharers.push_back(shared.whose[f]);
   return out;
 }

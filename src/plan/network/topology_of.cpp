@@ -144,8 +144,8 @@ void add_network(Topology& t, const System& system, const Tier& nic) {
   NetworkLevel& top = t.levels.back();
   if (top.up < 0 || top.children < 2 || top.children > 1024) return;
   // a group's links go to every other group of the machine, not only to those of this job
-  const int groups = std::max(top.children, (std::max(1, system.nodes) + top.span - 1) / top.span);
-  const double each = t.blocks[static_cast<std::size_t>(top.up)].capacity / (groups - 1);
+  top.groups = std::max(top.children, (std::max(1, system.nodes) + top.span - 1) / top.span);
+  const double each = t.blocks[static_cast<std::size_t>(top.up)].capacity / (top.groups - 1);
   top.pairs = add_block(t, LinkKind::groups, top.name, each, std::max(1.0, std::round(each / rate)),
                         static_cast<long long>(top.children) * top.children, static_cast<int>(t.levels.size()) - 1);
 }

@@ -5,7 +5,13 @@
 
 namespace fabricost::plan {
 
-void TrafficCounter::send(int from, int to, double bytes) { for_route(t_, from, to, 1, options_, add(bytes)); }
+void TrafficCounter::send(int from, int to, double bytes) {
+  for_route(t_, from, to, 1, options_, add(bytes));
+  if (t_.levels.empty() || t_.levels.back().pairs < 0 || !options_.adaptive || t_.domain_of(from) == t_.domain_of(to)) return;
+  const NetworkLevel& top = t_.levels.back();
+  const int a = t_.node_of(from) / top.span, b = t_.node_of(to) / top.span;
+  if (a != b) add(bytes)(t_.link(top.pairs, a * top.children + b), 1);
+}
 
 TrafficCounter::Domains TrafficCounter::by_domain(std::span<const int> ranks) const {
   Domains out;
@@ -113,7 +119,8 @@ Traffic TrafficCounter::count(Collective collective, Algorithm algorithm, std::s
   out.loads.reserve(touched_.size());
   for (const int link : touched_) {
     const auto l = static_cast<std::size_t>(link);
-    out.loads.push_back({link, bytes_[l], flows_[l]});
+    const bool apart = options_.adaptive && t_.block_of(link).kind == LinkKind::groups;
+    (apart ? out.between : out.loads).push_back({link, bytes_[l], flows_[l]});
     bytes_[l] = flows_[l] = 0;
   }
   touched_.clear();

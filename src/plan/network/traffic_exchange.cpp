@@ -97,15 +97,13 @@ void TrafficCounter::exchange_above(std::span<const int> ranks, double each, boo
       const std::vector<double>& near = group[static_cast<int>(static_cast<long long>(c) * level.span / wide)];
       const double m = sum(counts), far = n - sum(near);
       if (far <= 0) continue;
-      if (level.pairs >= 0 && !options_.adaptive) {
+      if (level.pairs >= 0)  // with adaptive routes these are no loads: count() keeps them apart
         for (const auto& [other, theirs] : child)
           if (other != c) sink(t_.link(level.pairs, c * level.children + other), m * sum(theirs));
-        continue;
-      }
-      const double global = level.pairs >= 0 ? 1 + options_.detoured : 1;
+      if (level.pairs >= 0 && !options_.adaptive) continue;
       if (level.lanes == 1) {
-        sink(t_.link(level.up, c), m * far * global);
-        sink(t_.link(level.down, c), m * far * global);
+        sink(t_.link(level.up, c), m * far);
+        sink(t_.link(level.down, c), m * far);
         continue;
       }
       for (std::size_t place = 0; place < places; ++place) {

@@ -314,6 +314,72 @@ TEST_CASE("groups along different axes of a torus do not slow each other down") 
   for (const GroupedOutcome& one : all.outcomes) CHECK(one.slow_down == Approx(1));
 }
 
+TEST_CASE("groups of a dragonfly send each other no more than the wires of any cut between them carry") {
+  std::mt19937 random{17};
+  for (const char* name : {"alps-gh200", "frontier"}) {
+    const System system = load_system(name);
+    const Topology t = topology_of(system, system.nodes / 4);
+    const NetworkLevel& top = t.levels.back();
+    const int nodes = t.nodes / top.span * top.span, groups = nodes / top.span, of_group = top.span * t.gpus_per_node;
+    const double wires = t.blocks[static_cast<std::size_t>(top.pairs)].capacity;
+    for (int round = 0; round < 6; ++round) {
+      std::vector<int> to(static_cast<std::size_t>(groups));  // the group that each sends to: halves, the next one, or any
+      for (int g = 0; g < groups; ++g) to[static_cast<std::size_t>(g)] = (g + (round == 0 ? groups / 2 : 1)) % groups;
+      if (round > 1) std::shuffle(to.begin(), to.end(), random);
+      std::vector<ConcurrentCollective> pairs;
+      std::vector<int> from;
+      for (int g = 0; g < groups; ++g)
+        for (int i = 0; i < of_group && to[static_cast<std::size_t>(g)] != g; i += 8) {
+          pairs.push_back({.collective = Collective::send_recv, .ranks = {g * of_group + i, to[static_cast<std::size_t>(g)] * of_group + i}});
+          from.push_back(g);
+        }
+      const Contention all = contention(t, pairs);
+      std::vector<double> sent(static_cast<std::size_t>(groups), 0);
+      for (std::size_t f = 0; f < pairs.size(); ++f) sent[static_cast<std::size_t>(from[f])] += all.outcomes[f].shared;
+      for (int cut = 0; cut < 200; ++cut) {
+        std::vector<int> side(static_cast<std::size_t>(groups));
+        for (int& one : side) one = static_cast<int>(random() % 2);
+        double across = 0;
+        for (int g = 0; g < groups; ++g)
+          if (side[static_cast<std::size_t>(g)] == 0 && side[static_cast<std::size_t>(to[static_cast<std::size_t>(g)])] == 1)
+            across += sent[static_cast<std::size_t>(g)];
+        const auto ones = std::count(side.begin(), side.end(), 1);
+        // groups that the job leaves alone stand on either side, whichever lets more pass
+        const auto idle = top.groups - groups;
+        const auto most = std::max((ones + idle) * (groups - ones), ones * (groups - ones + idle));
+        CHECK(across <= static_cast<double>(most) * wires * (1 + 1e-3));
+      }
+    }
+  }
+}
+
+TEST_CASE("halves of a dragonfly send each other what the wires between them carry") {
+  const System system = load_system("alps-gh200");
+  const Topology t = topology_of(system);
+  const NetworkLevel& top = t.levels.back();
+  const double wires = bisection_of(system, system.tiers.back()).value();
+  for (const bool both_ways : {false, true}) {
+    std::vector<ConcurrentCollective> pairs;
+    for (int gpu = 0; gpu < t.gpus() / (both_ways ? 1 : 2); ++gpu)
+      pairs.push_back({.collective = Collective::send_recv, .ranks = {gpu, (gpu + t.gpus() / 2) % t.gpus()}});
+    const Contention all = contention(t, pairs);
+    double across = 0;
+    for (const ConcurrentOutcome& one : all.outcomes) across += one.shared;
+    INFO("both ways " << both_ways);
+    CHECK(across / (both_ways ? 2 : 1) == Approx(wires).epsilon(1e-3));
+    const double of_pair = 2 * wires / top.groups;  // what a group sends to its partner
+    CHECK(all.detoured == Approx(1 - wires * 4 / top.groups / top.groups / of_pair).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("an exchange of a whole dragonfly fits the wires between its groups") {
+  const System system = load_system("alps-gh200");
+  GroupedCollective asked = over(Collective::all_to_all, Algorithm::direct, 4 * 2688, 1);
+  const ConcurrentGroups all = at_once(system, 2688, std::vector{asked});
+  CHECK(all.contention.detoured == 0);
+  CHECK(all.outcomes[0].slow_down == Approx(1));
+}
+
 TEST_CASE("a collective by itself is no faster than its own routes") {
   const auto slowed = [](const char* name, int nodes, Collective op, int size, RouteOptions routes) {
     const System system = load_system(name);

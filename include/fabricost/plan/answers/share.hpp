@@ -129,6 +129,7 @@ struct ShareAnswer {
   int nodes = 1, gpus = 1;
   std::string balancing{};
   std::optional<int> sharp_turns{};
+  std::optional<double> detoured{};
   std::vector<SharedCollective> collectives{};
   Time end{}, in_turn{};
   double beside_products = prior::beside::collective, products_beside = prior::beside::products;

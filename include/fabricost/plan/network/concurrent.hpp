@@ -12,6 +12,8 @@
 ///   S/t shared   progressive filling of x = (S/t) x bytes a rank sends, uses a_l / bytes a rank sends
 ///   slow-down    alone / shared, at least 1
 ///
+/// Between the groups of a dragonfly adaptive routes cross a third group with what the wires of the two do not carry.
+///
 /// Only rates are shared: the latency part of a collective is not slowed down (until_end.hpp). The slow-down holds while all run; that one
 /// which ends frees its links for the others is until_end.hpp's part.
 
@@ -63,6 +65,7 @@ struct ConcurrentOutcome {
 struct Contention {
   std::vector<ConcurrentOutcome> outcomes;  ///< one for each collective, in order
   std::vector<ContendedLink> links;         ///< links that limit any of them
+  double detoured = 0;                      ///< share of what the groups of a dragonfly send each other that crosses a third group
 };
 
 /// `count` GPUs cut into groups of `size`, members `stride` apart: with the tensor-parallel size as stride
@@ -83,11 +86,11 @@ class ConcurrentFlows {
  private:
   /// Bytes a second of the size of each of `running`, and how their flows share.
   struct Shared {
-    std::vector<double> rates;     ///< 0: it moves nothing
-    std::vector<int> whose;        ///< the place in `running` of each flow
-    std::vector<LinkUse> uses;     ///< of all flows
-    std::vector<std::size_t> begin;  ///< of each flow in `uses`, and the end
-    Sharing sharing;               ///< of the flows
+    std::vector<double> rates;               ///< 0: it moves nothing
+    std::vector<int> whose;                  ///< the place in `running` of each flow
+    std::vector<std::vector<LinkUse>> uses;  ///< of each flow
+    Sharing sharing;                         ///< of the flows
+    double detoured = 0;                     ///< as Contention's
   };
   [[nodiscard]] Shared shared_by(std::span<const int> running) const;
 

@@ -12,8 +12,7 @@
 ///
 /// Each link of a bundle carries an even share, which is the expected load; balance.hpp models the effect of
 /// hashing. Dragonflies route minimally (one wire between two groups) or adaptively: over all wires of a
-/// group, with a share `detoured` of the packets crossing a third group (Valiant; Kim, Dally, Scott, Abts,
-/// ISCA 2008: two global hops, not one).
+/// group; what the wires between the two do not carry crosses a third group (concurrent.hpp).
 
 #include <fabricost/error.hpp>
 #include <fabricost/plan/network/topology.hpp>
@@ -29,7 +28,6 @@ namespace fabricost::plan {
 struct RouteOptions {
   bool relay_on_rails = true;  ///< PXN; NCCL_PXN_DISABLE=1 turns it off
   bool adaptive = true;        ///< between the groups of a dragonfly
-  double detoured = 0;         ///< share of adaptive packets that visit a third group: 0 when idle to 1 under adversarial traffic
 };
 
 /// A link and the share of a message that crosses it.
@@ -171,10 +169,9 @@ void network_leg(const Topology& t, int from_node, int to_node, int from_gpu, in
       sink(t.link(level.pairs, a * level.children + b), part);
       continue;
     }
-    const double global = level.pairs >= 0 ? 1 + options.detoured : 1;
     if (level.lanes == 1) {
-      sink(t.link(level.up, a), part * global);
-      sink(t.link(level.down, b), part * global);
+      sink(t.link(level.up, a), part);
+      sink(t.link(level.down, b), part);
     } else {
       for_nics(t, from_gpu, [&](int n, double share) { sink(t.link(level.up, a * level.lanes + n), part * share); });
       for_nics(t, to_gpu, [&](int n, double share) { sink(t.link(level.down, b * level.lanes + n), part * share); });

@@ -72,6 +72,7 @@ struct NetworkLevel {
   int lanes = 1;                       ///< separate bundles of one child: rails, or 1
   double taper = 1;                    ///< share of what leaves a child: product of the oversubscriptions of the tiers below
   int up = -1, down = -1, pairs = -1;  ///< blocks; -1 where the links are the NICs' own, or no dragonfly
+  int groups = 0;                      ///< of the whole dragonfly, of which these children are some
 };
 
 struct Topology {

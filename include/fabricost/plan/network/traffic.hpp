@@ -39,8 +39,9 @@ struct TorusBlock {
 [[nodiscard]] TorusBlock block_of(const Topology& t, std::span<const int> ranks);
 
 struct Traffic {
-  std::vector<LinkLoad> loads;  ///< links touched, by number
-  double sent_by_rank = 0;      ///< bytes per byte of size that leave one rank
+  std::vector<LinkLoad> loads;    ///< links touched, by number
+  std::vector<LinkLoad> between;  ///< what each two groups of a dragonfly send each other, by its wires; with minimal routes these are loads
+  double sent_by_rank = 0;        ///< bytes per byte of size that leave one rank
 };
 
 /// Sums traffic link by link; one per topology, reused for many collectives.
