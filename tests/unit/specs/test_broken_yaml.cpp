@@ -51,6 +51,11 @@ TEST_CASE("what is not YAML is refused where it stops being so", "[specs]") {
   });
 }
 
+TEST_CASE("a link that contradicts the rate of the file it extends is named where it stands", "[specs]") {
+  check({yaml("of a tier", "name: box\nextends: mi300x-8\ntiers:\n  - {name: nic, link: ^infiniband-hdr}\n",
+              {"1 x infiniband-hdr is 25 GB/s per direction, but the file it extends says 50", "give the bandwidth beside it"})});
+}
+
 TEST_CASE("duplicate keys are refused at any depth", "[specs]") {
   check({
       yaml("at the top", good_system + "^gpu: h200-sxm\n", {"\"gpu\" is given twice", "keep one of them"}),

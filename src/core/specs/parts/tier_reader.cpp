@@ -217,6 +217,11 @@ class TierReader {
     const bool bits = in_file && std::fabs(times / 8 - 1) < 0.05;
     if (!bits && (!(own || together) || std::fabs(times - 1) <= 0.05)) return;
     const double rate = tier_.bandwidth.value.value() * 1e-9;
+    if (const SpecNode& link = *node_.find("link"); !together && link.replaced != nullptr)
+      return in_.fault(link, "link",
+                       fmt::format("{} x {} is {:.5g} GB/s per direction, but the file it extends says {:.5g}", tier_.links, link_->name, rate,
+                                   rate * times),
+                       fmt::format("give the bandwidth beside it: `bandwidth: {:.5g} GB/s per direction`", rate));
     in_.fault(given, "bandwidth",
               fmt::format("{:.5g} GB/s per direction, but {} x {} is {:.5g}", rate * times, tier_.links, link_->name, rate),
               bits ? "did you mean Gbit/s?" : "correct the bandwidth or the links, or leave the bandwidth out");
