@@ -261,9 +261,12 @@ std::string nothing_found(const System& system, const ServingQuestion& q, const 
   if (plan.nearest) return limits_missed(q, system, *plan.nearest);
   if (!plan.nearest_fit)
     return "no two layouts of workers fit beside each other on these GPUs; take more GPUs, or leave <disaggregated> out";
-  const Gpu& gpu = (plan.of_pool ? *q.pool->system : system).gpu;
+  const System& machine = plan.of_pool ? *q.pool->system : system;
+  const Gpu& gpu = machine.gpu;
   const double memory = gpu.memory.value.value(), capacity = (plan.of_pool ? q.pool->stack : q.stack).memory_share * memory;
-  const std::string helps = remedy(q, system, plan.of_pool);
+  std::string helps = remedy(q, system, plan.of_pool);
+  if (machine.tier(TierRole::nic) == nullptr && (plan.of_pool ? q.pool->gpus : q.gpus) > machine.domain)
+    helps += fmt::format("{}{} has no NICs, so that an engine stays within a domain of {} GPUs", helps.empty() ? "" : "; ", machine.name, machine.domain);
   return fmt::format("{} in {} does not fit {} of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB, and the stack fills {:.1f} GiB, {:.0f} %{}{}",
                      q.model.name, name(q.format.weights), gpus_text(plan.of_pool ? q.pool->gpus : q.gpus, gpu.name), memory / gibibyte,
                      engine_text(*plan.nearest_fit), (capacity + plan.lacking) / gibibyte, capacity / gibibyte, 100 * capacity / memory,

@@ -53,6 +53,9 @@ refused("--model", "llama3-405b", "--system", "dgx-h200", "--gpus", 8, "--disagg
 refused("--model", "llama3-405b", "--system", "dgx-a100", "--gpus", 2, "--disaggregated", "--prefill-system", "dgx-h200", "--prefill-gpus", 8,
         saying=["does not fit 2 x a100-sxm-80"])
 
+# a machine without NICs says that more GPUs are no remedy
+refused("--model", "kimi-k2", "--system", "rtx-pro-6000-pcie", "--gpus", 72, saying=["does not fit", "has no NICs", "a domain of 8 GPUs"])
+
 # drafts need a module of the model that writes them
 refused("--model", "llama3-70b", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", saying=["--stack trtllm-mtp", "llama3-70b"])
 works("--model", "deepseek-v3", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", "--tp", 8, "--batch", 4)
