@@ -387,6 +387,9 @@ constexpr auto words = std::to_array<Topic>({
     {"knee", "The point where the Pareto front bends: better in one thing costs much of another on both sides."},
     {"pareto", "No other point is as good in everything and better in one thing. front: all such points."},
     {"oversubscription", "The rate that enters a network tier over the rate that leaves it: 2 halves what crosses it."},
+    {"dragonfly",
+     "A network of groups of switches, each two joined by wires of their own. adaptive: what those do not carry crosses a third group; "
+     "minimal: it waits (share --minimal)."},
     {"rail", "The NICs of equal number in all nodes, and the switches they share."},
     {"sharp",
      "Reduction in InfiniBand's switches (SHARP, NCCL's CollNet), between nodes. Machines are taken without it: add --set nic.sharp=true where "
@@ -411,7 +414,8 @@ template <const auto& all>
   for (char& c : word) c = c == ' ' || c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   constexpr std::pair<std::string_view, std::string_view> alike[] = {
       {"bus-bandwidth", "busbw"}, {"algorithm-bandwidth", "algbw"}, {"size", "units"},     {"sizes", "units"},
-      {"status", "exit"},         {"parallelism", "layout"}, {"mtp", "drafts"}, {"eagle", "drafts"},        {"basis", "accuracy"}, {"nine-in-ten", "interval"}};
+      {"status", "exit"},         {"parallelism", "layout"}, {"mtp", "drafts"}, {"eagle", "drafts"},        {"basis", "accuracy"}, {"nine-in-ten", "interval"},
+      {"adaptive", "dragonfly"},  {"minimal", "dragonfly"}};
   const auto* const other = std::find_if(std::begin(alike), std::end(alike), [&](const auto& one) { return one.first == word; });
   return other == std::end(alike) ? word : std::string{other->second};
 }
