@@ -534,13 +534,28 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
 
 namespace {
 
+/// What it would change that a request goes where its prompt's beginning is, of prompts that repeat earlier ones; empty where little.
+[[nodiscard]] std::string by_prefix_text(const ServingQuestion& q, const System& system, const LoadQuestion& load, const LoadedServing& nearest) {
+  const bool repeats = load.drawn.turns > 1 || (load.trace && !load.trace->hashes.empty());
+  if (!repeats || load.route == RequestRoute::prefix || nearest.deployment.replicas < 2) return {};
+  LoadQuestion other = load;
+  other.route = RequestRoute::prefix;
+  const LoadedPlan plan = loaded(system, q, std::move(other));
+  if (plan.deployments.empty()) return {};
+  const LoadedServing& best = plan.deployments.front();
+  if (best.keeps) return fmt::format("; with <route=prefix> {} x {} meets them", best.deployment.replicas, engine_text(best.deployment.engine));
+  constexpr double worth_saying = 1.1;
+  if (best.figures.within > worth_saying * nearest.figures.within) return fmt::format("; with <route=prefix> {:.4g} % meet both", 100 * best.figures.within);
+  return {};
+}
+
 /// \param nearest some deployment that keeps the limits at a lower rate is found, too
 [[nodiscard]] LoadedPlan found_loaded(const System& system, const ServingQuestion& q, LoadQuestion load, bool nearest) {
   LoadedPlan plan = loaded(system, q, std::move(load));
   if (plan.deployments.empty()) static_cast<void>(found_deployments(system, q));  // says what does not fit
   const LoadedServing& first = plan.deployments.front();
   if (!first.keeps && !(nearest && !plan.load.trace && first.rate_within.value_or(0) > 0))
-    throw UnmetError(Unmet::limits, unkept_text(q, system, plan.load, first));
+    throw UnmetError(Unmet::limits, unkept_text(q, system, plan.load, first) + (nearest ? "" : by_prefix_text(q, system, plan.load, first)));
   return plan;
 }
 

@@ -53,6 +53,12 @@ refused("--model", "llama3-405b", "--system", "dgx-h200", "--gpus", 8, "--disagg
 refused("--model", "llama3-405b", "--system", "dgx-a100", "--gpus", 2, "--disaggregated", "--prefill-system", "dgx-h200", "--prefill-gpus", 8,
         saying=["does not fit 2 x a100-sxm-80"])
 
+# sessions whose turns go to any engine find little of their prompts: the remedy is the router
+SESSIONS = ["--model", "llama3-8b", "--system", "dgx-h100", "--gpus", 64, "--tp", 2, "--pp", 1, "--request-rate", "20/s", "--turns", 20,
+            "--isl", 2000, "--osl", 300, "--ttft", "500ms", "--tpot", "50ms", "--percentile", 90]
+refused(*SESSIONS, saying=["with --route prefix", "meets them"])
+works(*SESSIONS, "--route", "prefix")
+
 # a machine without NICs says that more GPUs are no remedy
 refused("--model", "kimi-k2", "--system", "rtx-pro-6000-pcie", "--gpus", 72, saying=["does not fit", "has no NICs", "a domain of 8 GPUs"])
 
