@@ -1,5 +1,6 @@
 /// fabricost measure: opens the machine, measures within the time budget, writes the points and the machine.
 
+#include "cli/interrupts.hpp"
 #include "cli/measure_text.hpp"
 #include "cli/question_command.hpp"
 #include "cli/progress.hpp"
@@ -11,7 +12,6 @@
 #include <fabricost/probes/machine/this_machine.hpp>
 
 #include <algorithm>
-#include <csignal>
 #include <optional>
 
 namespace fabricost::cli {
@@ -29,32 +29,6 @@ struct MeasureTyped : MeasureRequest {
     std::rotate(out.all.begin() + 2, out.all.end() - 1, out.all.end());  // the third in help
     return out;
   }
-};
-
-volatile std::sig_atomic_t interrupt_came = 0;
-extern "C" void on_interrupt(int) { interrupt_came = 1; }
-
-/// A first Ctrl-C or SIGTERM of a scheduler stops the measurement cleanly; a second one kills the process.
-class Interrupts {
- public:
-  Interrupts() {
-    interrupt_came = 0;
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &interrupt_);
-    sigaction(SIGTERM, &action, &terminate_);
-  }
-  Interrupts(const Interrupts&) = delete;
-  Interrupts& operator=(const Interrupts&) = delete;
-  ~Interrupts() {
-    sigaction(SIGINT, &interrupt_, nullptr);
-    sigaction(SIGTERM, &terminate_, nullptr);
-  }
-
- private:
-  struct sigaction interrupt_ {};
-  struct sigaction terminate_ {};
 };
 
 /// Points are on disk as soon as they are measured; the finished files take their place.
@@ -75,7 +49,7 @@ class Interrupts {
     partial->line(measure::csv_line(row));
   };
   watch.progress = [&](const measure::Progress& p) { progress->show(p.now, p.done, p.left); };
-  watch.interrupted = [] { return interrupt_came != 0; };
+  watch.interrupted = [] { return Interrupts::came(); };
   MeasureAnswer found;
   try {
     found = answer(typed, watch);

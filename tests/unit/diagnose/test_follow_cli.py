@@ -39,6 +39,23 @@ class Followed:
         return json.loads(out)
 
 
+def test_a_signal_leaves_no_copies_of_logs(folder):
+    log, temporary = folder / "job.log", folder / "tmp"
+    log.write_text("NCCL version 2.27.3\n" + STEP.format(1))
+    temporary.mkdir()
+    process = subprocess.Popen([TOOL, "diagnose", str(log), "--follow"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, "TMPDIR": str(temporary)})
+    for _ in range(200):
+        if any(temporary.iterdir()):
+            break
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.terminate()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 2 and out == "" and "stopped before" in err, (process.returncode, out, err)
+    assert not any(temporary.iterdir())
+
+
 def append(path, text):
     with open(path, "a", encoding="utf-8") as file:
         file.write(text)
