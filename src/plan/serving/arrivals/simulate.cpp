@@ -17,6 +17,7 @@
 #include <queue>
 #include <random>
 #include <utility>
+#include <vector>
 
 namespace fabricost::plan {
 
@@ -231,13 +232,15 @@ class Service {
         while (!known_ && engine.now <= std::min(until, due()) && !engine.idle() && step(engine, std::min(until, due()))) continue;
       return;
     }
-    const auto first = [&] {
-      EngineState* out = nullptr;
-      for (EngineState& one : engines_)
-        if (one.now < std::min(until, due()) && !one.idle() && (out == nullptr || one.now < out->now)) out = &one;
-      return out;
-    };
-    for (EngineState* engine = first(); engine != nullptr && !known_; engine = first()) step(*engine, std::min(until, due()));
+    std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>, std::greater<>> busy;  // the earliest first
+    for (std::size_t i = 0; i < engines_.size(); ++i)
+      if (engines_[i].now < until && !engines_[i].idle()) busy.emplace(engines_[i].now, i);
+    while (!busy.empty() && busy.top().first < std::min(until, due()) && !known_) {
+      const std::size_t i = busy.top().second;
+      busy.pop();
+      step(engines_[i], std::min(until, due()));
+      if (!engines_[i].idle()) busy.emplace(engines_[i].now, i);
+    }
   }
 
   /// \return false: it waits until then for a prefix
