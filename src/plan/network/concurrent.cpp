@@ -78,15 +78,17 @@ ConcurrentFlows::ConcurrentFlows(const Topology& machine, std::span<const Concur
     weights_.push_back(one.weight);
   }
   capacities_ = detail::capacities_of(machine, traffic_, options.balancing);
+  const auto carries = [&](int link) { return capacities_[static_cast<std::size_t>(link)]; };
   for (const Traffic& one : traffic_) {
-    detail::Detours detours{machine};
-    double alone = 0;
-    do {
-      alone = std::numeric_limits<double>::infinity();
-      for (const LinkUse& l : detours.uses(one, 1)) alone = std::min(alone, capacities_[static_cast<std::size_t>(l.link)] / l.share);
-      if (one.loads.empty()) alone = 0;
-      detours.send(one, alone);
-    } while (detours.follow());
+    double alone = one.loads.empty() ? 0 : std::numeric_limits<double>::infinity();
+    for (const LinkLoad& l : one.loads) alone = std::min(alone, carries(l.link) / l.bytes);
+    if (std::any_of(one.between.begin(), one.between.end(), [&](const LinkLoad& l) { return alone * l.bytes > carries(l.link); })) {
+      detail::Detours detours{machine};
+      for (detours.send(one, alone); detours.follow(); detours.send(one, alone)) {
+        alone = std::numeric_limits<double>::infinity();
+        for (const LinkUse& l : detours.uses(one, 1)) alone = std::min(alone, carries(l.link) / l.share);
+      }
+    }
     alone_.push_back(alone);
   }
 }
