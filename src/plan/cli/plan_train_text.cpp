@@ -112,34 +112,34 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   return fmt::format("These {} layouts are within {:.2g} %: take the one that is easiest to run.", all.size(), 100 * (apart - 1));
 }
 
-/// "--tp 1 --pp 4 ...": the options that name this one of the job's layouts.
-[[nodiscard]] std::string options_naming(const TrainingQuestion& q, const Layout& l) {
+/// "<tp=1> <pp=4> ...": the fields that name this one of the job's layouts.
+[[nodiscard]] std::string fields_naming(const TrainingQuestion& q, const Layout& l) {
   std::string out;
-  const auto add = [&](std::string_view option, const auto& value) { out += fmt::format("{}--{} {}", out.empty() ? "" : " ", option, value); };
+  const auto add = [&](std::string_view field, const auto& value) { out += fmt::format("{}<{}={}>", out.empty() ? "" : " ", field, value); };
   if (l.gpus() != q.gpus) add("gpus", l.gpus());
-  if (l.global_batch != q.global_batch) add("global-batch", l.global_batch);
+  if (l.global_batch != q.global_batch) add("global_batch", l.global_batch);
   add("tp", l.tp);
   add("pp", l.pp);
   add("vp", l.vp);
   add("cp", l.cp);
   if (q.model.mixture()) add("ep", l.ep);
-  if (l.expert_tp > 1) add("expert-tp", l.expert_tp);
+  if (l.expert_tp > 1) add("expert_tp", l.expert_tp);
   add("dp", l.dp);
   add("zero", l.zero);
   if (l.shard > 0) add("shard", l.shard);
   add("microbatch", l.microbatch);
   if (l.pp > 1) add("schedule", name(l.schedule));
-  if (l.split.first > 0) add("decoder-first-pipeline-num-layers", l.split.first);
-  if (l.split.last > 0) add("decoder-last-pipeline-num-layers", l.split.last);
+  if (l.split.first > 0) add("decoder_first_pipeline_num_layers", l.split.first);
+  if (l.split.last > 0) add("decoder_last_pipeline_num_layers", l.split.last);
   add("recompute", recompute_names[static_cast<std::size_t>(l.recompute)]);
-  if (l.recompute == Recompute::selective && !l.recompute_modules.empty()) add("recompute-modules", names_of(l.recompute_modules));
-  if (l.recompute_layers > 0) add("recompute-num-layers", l.recompute_layers);
-  if (!l.recompute_by_stage.empty()) add("recompute-num-layers-per-stage", fmt::to_string(fmt::join(l.recompute_by_stage, ",")));
-  if (l.offload_layers > 0) add("cpu-offloading-num-layers", l.offload_layers);
-  if (l.offload_optimizer > 0) add("optimizer-offload-fraction", l.offload_optimizer);
-  if (l.tp > 1) add("sequence-parallel", l.sequence_parallel ? "yes" : "no");
-  if (l.cp > 1) add("cp-comm-type", context_names[static_cast<std::size_t>(l.context)]);
-  if (l.zero == 3 && !l.reshards) add("reshard-after-forward", "no");
+  if (l.recompute == Recompute::selective && !l.recompute_modules.empty()) add("recompute_modules", names_of(l.recompute_modules));
+  if (l.recompute_layers > 0) add("recompute_num_layers", l.recompute_layers);
+  if (!l.recompute_by_stage.empty()) add("recompute_num_layers_per_stage", fmt::to_string(fmt::join(l.recompute_by_stage, ",")));
+  if (l.offload_layers > 0) add("cpu_offloading_num_layers", l.offload_layers);
+  if (l.offload_optimizer > 0) add("optimizer_offload_fraction", l.offload_optimizer);
+  if (l.tp > 1) add("sequence_parallel", l.sequence_parallel ? "yes" : "no");
+  if (l.cp > 1) add("cp_comm_type", context_names[static_cast<std::size_t>(l.context)]);
+  if (l.zero == 3 && !l.reshards) add("reshard_after_forward", "no");
   add("placing", placing_names[static_cast<std::size_t>(l.placing)]);
   return out;
 }
@@ -241,7 +241,7 @@ void text_of(Page& page, const PlanAnswer& answer) {
   if (a.question.precision == Precision::fp8 && !Processor::of(a.system).has_fp8_units())
     page.say("{} has no fp8 units: products run at the bf16 rate, and their casts come on top.", a.system.gpu.name);
   if (a.plan.fits && a.plan.layouts.size() > 1 && !q.model.recommends())
-    page.say("The first by name: {}", options_naming(q, a.plan.layouts.front().layout));
+    page.say("The first by name: {}", with_fields(fields_naming(q, a.plan.layouts.front().layout), as_option<PlanRequest>));
   page.line("{} layouts: {} evaluated, {} out of memory, {} pruned", a.plan.evaluated + a.plan.unfit + a.plan.bounded,
             a.plan.evaluated, a.plan.unfit, a.plan.bounded);
   page.line("MFU: every matrix product and all scores over the dense {} peak{}.", precision,
