@@ -400,18 +400,21 @@ double explain_measured_tpot(const System& system, ServingQuestion& question, do
   return std::sqrt(low * high);
 }
 
+/// "8 x tp 4 pp 1", with prefill apart "8 x tp 4 pp 1 behind 2 x tp 8 pp 1".
+[[nodiscard]] std::string engines_text(const PricedServing& p) {
+  return fmt::format("{} x {}{}", p.replicas, engine_text(p.engine),
+                     p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill)) : "");
+}
+
 /// "p99 TTFT 1.2 s, p99 TPOT 31 ms".
 [[nodiscard]] std::string unkept_text(const ServingQuestion& q, const System& system, const LoadQuestion& load,
                                       const LoadedServing& nearest) {
   const LoadFigures& f = nearest.figures;
-  const PricedServing& p = nearest.deployment;
   std::string limits;
   if (q.ttft > 0) limits += fmt::format(" TTFT {}", short_time_text(q.ttft));
   if (q.tpot > 0) limits += fmt::format(" TPOT {}", short_time_text(q.tpot));
   const double asked = load.rate();
-  const std::string nearest_text =
-      fmt::format("{} x {}{}", p.replicas, engine_text(p.engine),
-                  p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill)) : "");
+  const std::string nearest_text = engines_text(nearest.deployment);
   if (limits.empty() || nearest.saturation.value_or(asked) < asked)
     return fmt::format(
         "{} on {} {} GPUs: {} are more than they answer; the nearest ({}) answers {}/s: take more GPUs or a lower <request_rate>",
@@ -543,7 +546,7 @@ namespace {
   const LoadedPlan plan = loaded(system, q, std::move(other));
   if (plan.deployments.empty()) return {};
   const LoadedServing& best = plan.deployments.front();
-  if (best.keeps) return fmt::format("; with <route=prefix> {} x {} meets them", best.deployment.replicas, engine_text(best.deployment.engine));
+  if (best.keeps) return fmt::format("; with <route=prefix> {} meets them", engines_text(best.deployment));
   constexpr double worth_saying = 1.1;
   if (best.figures.within > worth_saying * nearest.figures.within) return fmt::format("; with <route=prefix> {:.4g} % meet both", 100 * best.figures.within);
   return {};
