@@ -1,6 +1,5 @@
 /// fabricost diagnose: the answer as text.
 
-#include "cli/command_words.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
@@ -9,7 +8,6 @@
 #include <fabricost/progress.hpp>
 
 #include <algorithm>
-#include <optional>
 
 namespace fabricost::cli {
 namespace {
@@ -107,10 +105,6 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
     if (left() > 0) page.add(few_lines("note    ", note, left() > 1 ? 2 : 1, page.margin()));
 }
 
-void stop_following() {
-  if (Interrupts::came()) throw RequestError("--follow: stopped before there was a verdict");
-}
-
 struct DiagnoseTyped : DiagnoseRequest {
   bool check = false;
 
@@ -118,6 +112,17 @@ struct DiagnoseTyped : DiagnoseRequest {
     return {DiagnoseRequest::fields(), asks(&DiagnoseTyped::check, "", "--check", "", "Exit status 1 if the run failed or is slow")};
   }
 };
+
+/// On a signal the copies of logs that are followed are removed, too.
+[[nodiscard]] Diagnosis answer(const DiagnoseTyped& typed) {
+  const auto& request = static_cast<const DiagnoseRequest&>(typed);
+  if (!request.follow) return answer(request);
+  const Interrupts interrupts;
+  const InterruptWith check{[] {
+    if (Interrupts::came()) throw RequestError("--follow: stopped before there was a verdict");
+  }};
+  return answer(request);
+}
 
 }  // namespace
 
@@ -127,10 +132,6 @@ void add_diagnose(CLI::App& app, Runner& runner) {
                              "         kubectl logs worker-0 | fabricost diagnose -",
                              [](const GivenOptions& o, const Terminal& terminal) {
                                bool sick = false;
-                               const std::vector<std::string>& words = typed_words();
-                               std::optional<Interrupts> interrupts;  // the copies of logs that are followed are removed then, too
-                               if (std::find(words.begin(), words.end(), "--follow") != words.end()) interrupts.emplace();
-                               const InterruptWith check{interrupts ? stop_following : nullptr};
                                std::string out = output_of<DiagnoseTyped>(
                                    o.typed, o.json, terminal, diagnosis_text, [&](const Diagnosis& a, const DiagnoseTyped& typed) {
                                      sick = typed.check && (!a.fine());
