@@ -1,4 +1,7 @@
 #include <fabricost/plan/network/storage.hpp>
+#include <fabricost/predict/fabric_of.hpp>
+
+#include <algorithm>
 
 namespace fabricost::plan {
 
@@ -54,6 +57,21 @@ TransferTime storage_time(const System& system, const StorageRead& read) {
   return out;
 }
 
+namespace {
+
+/// Seconds in which `gpus` GPUs of every node gather, each its share of all bytes: as many groups at once, which share a node's NICs.
+[[nodiscard]] Prediction gathering(const System& system, const WeightLoading& load, int gpus) {
+  Operation gather{
+      .collective = Collective::all_gather, .bytes = Bytes::from_value(load.bytes / gpus), .ranks = load.nodes, .nodes = load.nodes};
+  if (const Fabric one = fabric_of(system, gather); one.domains() > 1) {
+    const double asked = gpus * one.outer_rate / one.local();  // of a node's NICs, by groups that know nothing of each other
+    gather.bytes *= std::max(1.0, asked / nics_rate(system));
+  }
+  return predict(system, gather);
+}
+
+}  // namespace
+
 TransferTime weight_loading_time(const System& system, const WeightLoading& load) {
   check_parts(system, {});
   detail::check_at_least(load.bytes, 0, "bytes");
@@ -73,11 +91,7 @@ TransferTime weight_loading_time(const System& system, const WeightLoading& load
     }
   }
   if (load.sharing != WeightSharing::gathered || load.nodes < 2) return out;
-  const Operation gather{.collective = Collective::all_gather,
-                         .bytes = Bytes::from_value(load.bytes / system.gpus_per_node),
-                         .ranks = load.nodes,
-                         .nodes = load.nodes};
-  const Prediction p = predict(system, gather);
+  const Prediction p = gathering(system, load, node.gpus == 0 ? system.gpus_per_node : node.gpus);
   if (p.seconds > out.seconds) out.bottleneck = p.bottleneck().tier;
   out.gather = p.seconds;
   out.seconds += p.seconds;

@@ -83,6 +83,35 @@ TEST_CASE("weights: every node reads them all, its part, or its part and the res
   CHECK(seconds(WeightSharing::gathered, 1, 0).seconds == Approx(weights / client));
 }
 
+TEST_CASE("gathering the weights takes no less than the NICs of a node need for what it has not read") {
+  for (const auto& [name, path] : system_names()) {
+    const System s = load_system(name);
+    const double nics = nics_rate(s);
+    const int nodes = 2 * static_cast<int>(s.nodes_per_domain());  // in two domains
+    if (s.pod > 0 || !(nics > 0) || host_tier(s) == nullptr ||
+        !support::message_of([&] { check_size(s, nodes * s.gpus_per_node); }).empty())
+      continue;
+    double before = std::numeric_limits<double>::infinity();
+    for (int gpus = 1; gpus <= s.gpus_per_node; ++gpus) {
+      const double bytes = 1e12;
+      const TransferTime t = weight_loading_time(
+          s, {.bytes = bytes, .nodes = nodes, .sharing = WeightSharing::gathered, .node = {.storage_rate = fast, .gpus = gpus}});
+      INFO(name << ", " << gpus << " GPUs of " << nodes << " nodes: " << t.gather << " s");
+      CHECK(bytes / 2 / t.gather <= nics * s.nodes_per_domain() * (1 + 1e-9));  // the half that the other domain has read
+      CHECK(t.gather <= before * (1 + 1e-9));
+      before = t.gather;
+    }
+  }
+  // two GPUs of eight receive over the NICs of two
+  const System s = load_system("dgx-h100");
+  const auto gather = [&](int gpus) {
+    return weight_loading_time(
+               s, {.bytes = 1e12, .nodes = 4, .sharing = WeightSharing::gathered, .node = {.storage_rate = fast, .gpus = gpus}})
+        .gather;
+  };
+  CHECK(gather(2) / gather(8) == Approx(4).margin(0.2));
+}
+
 TEST_CASE("a load goes there and back, a store one way, and a window bounds both") {
   const System s = load_system("dgx-h100");
   const TransferLine load = load_store_line(s), store = load_store_line(s, {.load = false});
