@@ -486,7 +486,12 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   if (!gpus && !r.spares && out.spares == 0 && out.failures->repair > Time{}) {  // its GPUs were found without waiting for repairs
     ProjectRequest waiting = r;
     waiting.spares = 0;
-    return run_on(waiting, machine, gpus, prices, calendar, own_day, batches);
+    ProjectedRun more = run_on(waiting, machine, gpus, prices, calendar, own_day, batches);
+    more.usual_spares.reset();  // they are taken, where they pay among so many
+    more.usual_goodput = {};
+    more.failures = after_failures(more, r, machine, prices);
+    pay(more, *machine.value, prices);
+    return more;
   }
   pay(out, *machine.value, prices);
   return out;

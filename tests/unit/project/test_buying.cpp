@@ -437,6 +437,21 @@ TEST_CASE("spares are taken where they cost less than the waiting that they save
     CAPTURE(days, run.gpus, run.spares);
     CHECK(run.time <= *q.in);
   }
+  // the number found takes the spares that it takes where it is given
+  for (const auto& [fleet, days] : {std::pair{"rsc-observed", 18.0}, {"rsc-observed", 35.0}, {"opt-175b", 19.0}}) {
+    q.fleet = fleet;
+    q.gpus.reset();
+    q.in = units::s(days * day);
+    const ProjectedRun found = answer(q).rows.front();
+    q.gpus = found.gpus;
+    q.in.reset();
+    const ProjectedRun given = answer(q).rows.front();
+    CAPTURE(fleet, days, found.gpus);
+    CHECK(found.spares == given.spares);
+    CHECK(found.goodput == given.goodput);
+    CHECK(found.time == given.time);
+    CHECK(found.usual_spares == given.usual_spares);
+  }
 }
 
 TEST_CASE("machines to buy are none that a cloud rents out, and those without a price are named") {
