@@ -16,6 +16,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,9 @@ class RlSearch {
     double update = 0, forward = 0;  ///< s of one update, and of its forward passes alone
     double low = 1, high = 1;        ///< of the interval, over the prediction
   };
+
+  /// What is in the way of every division: of training, of the engines or of the reward model on all GPUs, else of both together.
+  [[nodiscard]] std::string why_not();
 
   /// GPUs that are divided together.
   [[nodiscard]] int node() const { return q_.gpus > system_.gpus_per_node ? system_.gpus_per_node : 1; }
@@ -76,13 +80,30 @@ RlPlan RlSearch::run() {
   if (q_.colocated.value_or(q_.overlap == RlOverlap::none && !q_.train_gpus)) colocated();
   if (!q_.colocated.value_or(false))
     for (const std::vector<int> all = splits(); const int gpus : all) apart(gpus, all);
-  if (plan_.ways.empty()) plan_.why = why_.empty() ? "no split of " + std::to_string(q_.gpus) + " GPUs holds both" : why_;
+  if (plan_.ways.empty()) plan_.why = why_not();
   std::stable_sort(plan_.ways.begin(), plan_.ways.end(), [](const PricedRl& a, const PricedRl& b) {
     return std::tuple{a.time.seconds, -a.idle_gpus, a.train_gpus, a.offloads} <
            std::tuple{b.time.seconds, -b.idle_gpus, b.train_gpus, b.offloads};
   });
   if (static_cast<int>(plan_.ways.size()) > q_.top) plan_.ways.resize(static_cast<std::size_t>(q_.top));
   return std::move(plan_);
+}
+
+std::string RlSearch::why_not() {
+  if (q_.train_gpus && !why_.empty()) return why_;  // of the only division
+  if (!trainer(q_.gpus)) return why_;
+  PricedRl all;
+  all.rollout_gpus = q_.gpus;
+  RolloutTime rollout;
+  generate(all, rollout, 0);
+  if (rollout.seconds <= 0) return why_;
+  try {
+    std::ignore = reward(q_.gpus);
+  } catch (const RequestError& error) {
+    return error.what();
+  }
+  return fmt::format("{}: {} hold its training, or its engines, but not both; take more <gpus>", q_.training.model.name,
+                     counted(q_.gpus, "GPU"));
 }
 
 std::vector<int> RlSearch::splits() const {
@@ -102,7 +123,9 @@ std::optional<RlSearch::Trainer> RlSearch::trainer(int gpus) {
     for (const Recompute more : {Recompute::selective, Recompute::full})  // a named layout is priced without it
       if (!plan.fits && !q_.training.recompute) q.recompute = more, plan = plan_training(system_, q);
     if (plan.layouts.empty() || !plan.fits) {
-      why_ = fmt::format("{}: no layout of {} has the memory to train it", q.model.name, counted(gpus, "GPU"));
+      why_ = fmt::format("{}: no layout of {} has the memory to train it; take more {}{}", q.model.name, counted(gpus, "GPU"),
+                         q_.train_gpus ? "<train_gpus>" : "<gpus>",
+                         q.tp || q.pp || q.cp || q.ep || q.zero || q.microbatch ? ", or leave sizes of the layout out" : "");
       return {};
     }
     Trainer out;
@@ -124,8 +147,8 @@ std::vector<EngineLayout> RlSearch::engines(const ServingQuestion& q) {
   try {
     out = engine_layouts(system_, q);
     if (out.empty())
-      why_ = fmt::format("{}: no engine on {} has the memory to serve it; take more <gpus>, or fewer <train_gpus>", q.model.name,
-                         counted(q.gpus, "GPU"));
+      why_ = fmt::format("{}: no engine on {} has the memory to serve it; take more <gpus>{}", q.model.name, counted(q.gpus, "GPU"),
+                         q_.train_gpus ? ", or fewer <train_gpus>" : "");
   } catch (const RequestError& error) {
     why_ = error.what();
   }
@@ -145,7 +168,8 @@ void RlSearch::generate(PricedRl& way, RolloutTime& best, double taken) {
                                       q.batch ? max_batch : max_batch * layout.attention_dp);
     if (running < 1) {
       const auto longest = static_cast<long long>(q_.lengths.max());
-      why_ = q.model.name + ": an answer of " + std::to_string(longest) + " tokens does not fit the memory of an engine";
+      why_ = q.model.name + ": an answer of " + std::to_string(longest) +
+             " tokens does not fit the memory of an engine; take a shorter <max_osl>, or more <gpus>";
       continue;
     }
     ++plan_.evaluated;
@@ -167,7 +191,9 @@ double RlSearch::reward(int gpus) {
   q.gpus = gpus;
   q.top = 1;
   const ServingPlan plan = plan_serving(system_, q);
-  if (plan.layouts.empty()) throw RequestError(q.model.name + ": does not fit " + std::to_string(gpus) + " GPUs");
+  if (plan.layouts.empty())
+    throw RequestError(fmt::format("{}: no engine on {} has the memory for the reward model; take more {}", q.model.name,
+                                   counted(gpus, "GPU"), q_.train_gpus ? "<train_gpus>" : "<gpus>"));
   return out + q_.load.sequences() / (plan.layouts.front().tokens_per_s_per_gpu * gpus);  // answers of one token
 }
 

@@ -4,6 +4,7 @@
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/rl/question.hpp>
 
+#include "support/message_of.hpp"
 #include "unit/serving/rig.hpp"
 
 using namespace fabricost::plan;
@@ -327,6 +328,32 @@ TEST_CASE("No engine that is named generates faster than the one that is found, 
     }
   }
   CHECK(named > 20);
+}
+
+TEST_CASE("What no division holds is said of all GPUs, and more of them hold it") {
+  const auto refused = [](const RlRequest& r) { return support::message_of([&] { return answer(r); }); };
+  RlRequest r = small();
+  r.gpus = 8;
+  r.model.name = "deepseek-v3";
+  for (const std::optional<int> rollout_tp : {std::optional<int>{}, std::optional{2}})
+    for (const RlOverlap overlap : {RlOverlap::none, RlOverlap::one_step}) {
+      r.rollout_tp = rollout_tp;
+      r.overlap = overlap;
+      const std::string why = refused(r);
+      INFO(why);
+      CHECK(support::contains(why, "no layout of 8 GPUs has the memory to train it; take more gpus"));
+    }
+  r.rollout_tp.reset();
+  r.overlap = RlOverlap::none;
+  r.colocated = true;  // one division, which suffices
+  r.gpus = 512;
+  CHECK(refused(r).empty());
+  r = small();
+  r.reward_model.name = "deepseek-v3";
+  CHECK(support::contains(refused(r), "no engine on 16 GPUs has the memory for the reward model; take more gpus"));
+  r.colocated = true;
+  r.gpus = 64;
+  CHECK(refused(r).empty());
 }
 
 TEST_CASE("An update trains on the tokens of the answers, a critic on them twice") {
