@@ -441,19 +441,12 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   }
 }
 
-/// The part of a run's answer that needs no prices.
-[[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, std::optional<int> gpus, const Prices& prices,
-                                  const Calendar& calendar, std::optional<Day> own_day, bool batches) {
-  ProjectedRun out{.system = machine.value->name};
-  out.gpus_per_node = machine.value->gpus_per_node;
-  add_delivery(out, *machine.value, prices, calendar, own_day);
-  out.gpus = gpus.value_or(0);
-  out.spares_per_rack = r.spares_per_rack;
-  const Machine working = without_spares(machine, r.spares_per_rack);
-  if (!gpus) find_gpus(out, r, machine, *time_for(r, calendar, out));
+/// Adds layout, failures and spares to a run whose GPUs are known.
+[[nodiscard]] ProjectedRun with_layout(ProjectedRun out, const ProjectRequest& r, const Machine& machine, const Prices& prices,
+                                       bool batches) {
   PlanRequest asked = r;
   asked.stack = stack_on(r.stack, *machine.value);
-  asked.system = working;
+  asked.system = without_spares(machine, r.spares_per_rack);
   asked.overrides.clear();
   asked.calibration.clear();
   asked.gpus = out.gpus;
@@ -483,18 +476,58 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
   if (batches) name_better_batch(out, asked);
   out.failures = after_failures(out, r, machine, prices);
-  if (!gpus && !r.spares && out.spares == 0 && out.failures->repair > Time{}) {  // its GPUs were found without waiting for repairs
-    ProjectRequest waiting = r;
-    waiting.spares = 0;
-    ProjectedRun more = run_on(waiting, machine, gpus, prices, calendar, own_day, batches);
-    more.usual_spares.reset();  // they are taken, where they pay among so many
-    more.usual_goodput = {};
-    more.failures = after_failures(more, r, machine, prices);
-    pay(more, *machine.value, prices);
-    return more;
-  }
   pay(out, *machine.value, prices);
   return out;
+}
+
+/// The fewest GPUs from one run's to another's, in whole nodes, that end in time with the spares that they take by default: the need of a
+/// run that waits for repairs knows of no spares, which pay from some number on, or find room among GPUs that a layout leaves idle.
+[[nodiscard]] std::optional<ProjectedRun> fewest_between(const ProjectedRun& few, const ProjectedRun& enough, const ProjectRequest& r,
+                                                         const Machine& machine, const Prices& prices, Time longest, bool batches) {
+  constexpr int tried = 32;
+  const int node = machine.value->gpus_per_node;
+  for (int gpus = few.gpus + node; gpus < std::min(enough.gpus, few.gpus + (tried + 1) * node); gpus += node) {
+    ProjectedRun one{.system = few.system};
+    one.gpus_per_node = node;
+    one.delivery = few.delivery;
+    one.delivery_source = few.delivery_source;
+    one.wait = few.wait;
+    one.spares_per_rack = few.spares_per_rack;
+    one.gpus = gpus;
+    one.gpus_found = true;
+    one.gpus_interval = few.gpus_interval;
+    if (one.gpus_interval && enough.gpus_interval) one.gpus_interval->second = enough.gpus_interval->second;
+    try {
+      const ProjectedRun found = with_layout(one, r, machine, prices, false);
+      const double kept = found.goodput * kept_of_turns(r, *found.failures) * r.use;
+      if (found.steps * found.step / kept <= longest) return batches ? with_layout(one, r, machine, prices, true) : found;
+    } catch (const RequestError&) {
+      continue;  // no layout of so many
+    }
+  }
+  return std::nullopt;
+}
+
+/// The part of a run's answer that needs no prices.
+[[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, std::optional<int> gpus, const Prices& prices,
+                                  const Calendar& calendar, std::optional<Day> own_day, bool batches) {
+  ProjectedRun out{.system = machine.value->name};
+  out.gpus_per_node = machine.value->gpus_per_node;
+  add_delivery(out, *machine.value, prices, calendar, own_day);
+  out.gpus = gpus.value_or(0);
+  out.spares_per_rack = r.spares_per_rack;
+  if (!gpus) find_gpus(out, r, machine, *time_for(r, calendar, out));
+  out = with_layout(std::move(out), r, machine, prices, batches);
+  if (gpus || r.spares || out.spares > 0 || out.failures->repair <= Time{}) return out;
+  // its GPUs were found without waiting for repairs
+  ProjectRequest waiting = r;
+  waiting.spares = 0;
+  ProjectedRun enough = run_on(waiting, machine, gpus, prices, calendar, own_day, batches);
+  enough.usual_spares.reset();  // they are taken, where they pay among so many
+  enough.usual_goodput.reset();
+  enough.failures = after_failures(enough, r, machine, prices);
+  pay(enough, *machine.value, prices);
+  return fewest_between(out, enough, r, machine, prices, *time_for(r, calendar, out), batches).value_or(std::move(enough));
 }
 
 /// When the user was told each machine can be had. \throws Refusal

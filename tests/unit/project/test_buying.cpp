@@ -451,6 +451,11 @@ TEST_CASE("spares are taken where they cost less than the waiting that they save
     CHECK(found.goodput == given.goodput);
     CHECK(found.time == given.time);
     CHECK(found.usual_spares == given.usual_spares);
+    for (int fewer = found.gpus - 8; fewer >= found.gpus / 2; fewer -= 8) {
+      q.gpus = fewer;
+      INFO(fewer << " GPUs");
+      CHECK(answer(q).rows.front().time > units::s(days * day));
+    }
   }
 }
 
