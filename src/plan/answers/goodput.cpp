@@ -1,5 +1,7 @@
 /// Derives the job and its failure rate from the request, and computes its goodput.
 
+#include "text/amounts.hpp"
+
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/answers/goodput.hpp>
@@ -268,6 +270,13 @@ void take_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   c.stall = numbers_in(a.checkpoint).value_or(a.background ? facts.background_stall : written > 0 ? written : facts.stall);
   if (a.background) c.drain = numbers_in(a.drain).value_or(written > 0 ? written : facts.background_drain);
   c.interval = numbers_in(a.checkpoint_every).value_or(0);
+  if (c.interval <= 0 && c.stall <= 0 && c.drain <= 0)
+    throw Refusal("<checkpoint_seconds> 0: checkpoints that cost nothing have no best interval; take a time above 0");
+  if (c.interval > 0 && c.drain > c.interval + c.stall)
+    throw Refusal(
+        fmt::format("<checkpoint_every_seconds>: a checkpoint is written in the background for {}, and the next begins {} after it; "
+                    "take at least {}, or write in less time with <storage_bytes_per_second> or <drain_seconds>",
+                    duration_text(c.drain), duration_text(c.interval + c.stall), duration_text(c.drain)));
   out.reload = numbers_in(a.reload).value_or(written);
   c.recovery = numbers_in(a.restart).value_or(facts.recovery) + out.reload;
   const bool replaces = a.spares || a.spares_per_rack;

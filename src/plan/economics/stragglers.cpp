@@ -135,7 +135,9 @@ double slow_factor(std::vector<SlowKind> kinds, double ranks) {
 }
 
 double lost_rail_factor(int rails, int lost, LostRail how) {
-  if (rails < 1 || lost < 0 || lost >= rails) throw RequestError("lost rails are fewer than there are rails");
+  if (rails < 1 || lost < 0 || lost >= rails)
+    throw RequestError(std::to_string(lost) + " of " + std::to_string(rails) + " rails are lost: at least one must be left; take at most " +
+                       std::to_string(std::max(0, rails - 1)));
   if (lost == 0) return 1;
   if (how == LostRail::spread) return static_cast<double>(rails) / (rails - lost);
   return 1 + std::ceil(static_cast<double>(lost) / (rails - lost));

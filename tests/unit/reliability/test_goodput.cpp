@@ -1,4 +1,5 @@
 // Failures and checkpoints: against a job played out event by event, in limits, and on published figures.
+#include <fabricost/plan/answers/goodput.hpp>
 #include <fabricost/plan/economics/reliability.hpp>
 #include <fabricost/plan/readings/iteration_times.hpp>
 #include <fabricost/plan/specs/failures.hpp>
@@ -260,6 +261,26 @@ TEST_CASE("the fleets are those published") {
   CHECK(facts.fleet("rsc-1").replaced() == 1);
   CHECK(facts.recovery == 600);
   CHECK(support::contains(support::message_of([&] { return facts.fleet("rsc-3"); }), "rsc-1"));
+}
+
+TEST_CASE("checkpoints that cannot be taken so are refused with what can") {
+  GoodputRequest q;
+  q.gpus = 16384;
+  const auto refused = [&] { return support::message_of([&] { return answer(q); }); };
+  q.background = true;
+  for (const double every : {1.0, 30.0, 58.0, 59.3}) {
+    q.checkpoint_every = units::s(every);
+    CHECK(support::contains(refused(), "written in the background for 1 min"));
+    CHECK(support::contains(refused(), "take at least 1 min"));
+  }
+  q.checkpoint_every = units::s(60);
+  CHECK(refused().empty());
+  q = {};
+  q.gpus = 16384;
+  q.checkpoint = Time{};
+  CHECK(support::contains(refused(), "have no best interval; take a time above 0"));
+  q.checkpoint = units::s(0.001);
+  CHECK(refused().empty());
 }
 
 TEST_CASE("times per iteration are read alone and by rank") {

@@ -128,6 +128,11 @@ TEST_CASE("a lost rail of eight costs an eighth spread and a double beside its n
   CHECK(lost_rail_factor(2, 1, LostRail::spread) == 2);
   CHECK(network_slowed(1, 0.25, 2) == 1.25);
   for (const int lost : {-1, 8, 9}) CHECK_THROWS_AS(lost_rail_factor(8, lost, LostRail::spread), RequestError);
+  try {
+    static_cast<void>(lost_rail_factor(8, 9, LostRail::spread));
+  } catch (const RequestError& e) {
+    CHECK(std::string{e.what()} == "9 of 8 rails are lost: at least one must be left; take at most 7");
+  }
 }
 
 TEST_CASE("flapping links stall everybody") {
