@@ -101,7 +101,7 @@ void add_bill(Page& page, const CompareAnswer& of) {
   for (std::size_t i = 0; i < of.all.size(); ++i) {
     const Compared& c = of.all[i];
     if (of.rows[i].used_gpus)
-      page.say("{}: {} of {} GPUs work, {} stay idle: no layout of all is as fast. Figures a GPU are of all.", c.system,
+      page.say("{}: {} of {} GPUs work, {} stay idle: no layout of all costs less a token. Figures a GPU are of all.", c.system,
                *of.rows[i].used_gpus, of.gpus, of.gpus - *of.rows[i].used_gpus);
     if (c.part_of_domain)
       page.say(

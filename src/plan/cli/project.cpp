@@ -203,8 +203,8 @@ void project_text(Page& page, const ProjectAnswer& a) {
   if (!rows.able().empty()) page.title(verdict_of(a));
   for (const ProjectedRun* r : rows.able())
     if (const int idle = r->gpus - r->used_gpus - (r->spares_per_rack ? 0 : r->spares * r->gpus_per_node); idle > 0)
-      page.say("{}: {} of {} GPUs work, no layout of all is as fast, and all are paid for: need machine tries other numbers.", r->system,
-               r->used_gpus, r->gpus);
+      page.say("{}: {} of {} GPUs work, no layout of all costs less a token, and all are paid for: need machine tries other numbers.",
+               r->system, r->used_gpus, r->gpus);
   page.title("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch, a.sequence,
              a.precision,
              a.in        ? ", in " + given_time_text(*a.in)

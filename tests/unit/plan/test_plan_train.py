@@ -1,4 +1,5 @@
 """fabricost plan train as people see it.   test_plan_train.py FABRICOST"""
+import json
 import os
 import sys
 
@@ -28,6 +29,18 @@ def test_the_options_of_the_first_layout_ask_for_it_again():
         again = TRAIN.works(*given, *named)
         figures = [text.split("\n\n")[1].splitlines()[1].split()[:2] for text in (found, again)]
         assert figures[0] == figures[1], (job, figures)
+
+
+def test_what_costs_least_is_not_said_to_be_fastest():
+    # 576 GPUs are 9 domains of 72 less the 8 that groups of 64 expert ranks leave idle in each: plan's step is shorter, and pays for 648
+    job = question("gb200-nvl72", "deepseek-v3", 576, 1000)
+    plan = json.loads(TRAIN.works(*job, "--top", 1, "--json"))["layouts"][0]
+    paid = Command(os.path.abspath(sys.argv[1]), "project").works(*job, "--tokens", "1T")
+    compared = Command(os.path.abspath(sys.argv[1]), "compare").works("gb200-nvl72", "dgx-h100", "--train", *job[2:])
+    assert plan["used_gpus"] == 576 and plan["idle_gpus"] > 0, plan
+    for text in (paid, compared):
+        words = " ".join(text.split())
+        assert "512 of 576 GPUs work" in words and "no layout of all costs less a token" in words and "as fast" not in words, words
 
 
 if __name__ == "__main__":
