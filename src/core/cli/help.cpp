@@ -223,14 +223,17 @@ constexpr auto option_groups = std::to_array<Named>({
   std::vector<const CLI::Option*> shown = needed;
   shown.insert(shown.end(), often.begin(), often.end());
   const auto others = [&](std::vector<const CLI::Option*> all) {
-    std::erase_if(all, [&](const CLI::Option* o) { return !is_of(*o, question) || std::find(shown.begin(), shown.end(), o) != shown.end(); });
+    std::erase_if(all, [&](const CLI::Option* o) {
+      return o->get_group().empty() || !is_of(*o, question) || std::find(shown.begin(), shown.end(), o) != shown.end();
+    });
     shown.insert(shown.end(), all.begin(), all.end());
     return all;
   };
   if (common != nullptr) {
     std::vector<std::pair<std::string, std::vector<const CLI::Option*>>> own;  // groups that the command made itself
     for (const std::string& group : app.get_groups())
-      if (group != "Options") own.emplace_back(group, others(app.get_options([&](const CLI::Option* o) { return o->get_group() == group; })));
+      if (group != "Options" && !group.empty())
+        own.emplace_back(group, others(app.get_options([&](const CLI::Option* o) { return o->get_group() == group; })));
     for (const Named& one : option_groups) out += group_text(one.title, others(options_of(app, one.names)), true, question);
     for (const auto& [group, options] : own) out += group_text(group, options, true, question);
   }

@@ -40,6 +40,10 @@ class Surroundings(Contract):
             text = self.fine("plan", "serve", "-m", "deepseek-v3", "-s", "dgx-h200", "-g", "32", "--top", "4", *more, env={"COLUMNS": "80"})
             self.assertFalse([line for line in text.splitlines() if len(line) > 80 or re.match(r" {20,}(\d+ )?(tp|pp|ep|dp) \d", line)], text)
 
+    def test_every_group_of_options_has_a_name(self):
+        for command in re.findall(r"(?m)^  (\w+) {2,}\S", self.fine("--help").split("Commands:")[1].split("Options:")[0]):
+            self.assertNotRegex(self.fine(command, "--help"), r"(?m)^\s*:", command)
+
     def test_help_explains_commands_topics_and_causes(self):
         self.assertEqual(self.fine("help", "predict"), self.fine("predict", "--help"))
         for topic in ("units", "layout", "gdr_off"):
