@@ -459,6 +459,18 @@ TEST_CASE("spares are taken where they cost less than the waiting that they save
   }
 }
 
+TEST_CASE("chips of a pod that are found end in time: those of a smaller slice have other links") {
+  auto q = bought<ProjectRequest>("tpu-v5p-cube");
+  q.model.name = "llama3-405b";
+  q.global_batch = 1024;
+  q.tokens = 155e9;
+  q.background = true;
+  q.in = units::s(10.1 * day);
+  const ProjectedRun run = answer(q).rows.front();
+  CAPTURE(run.gpus);
+  CHECK(run.time <= *q.in);
+}
+
 TEST_CASE("machines to buy are none that a cloud rents out, and those without a price are named") {
   auto q = narrow(bought<NeedMachineRequest>(""));
   q.systems.all.clear();

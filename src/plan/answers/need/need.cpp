@@ -493,7 +493,7 @@ namespace {
                    .rate = best.mfu,
                    .per_gpu = best.tokens_per_second_per_gpu,
                    .idle = best.gpus - best.used_gpus,
-                   .needed = best.needed_gpus,
+                   .needed = machine.pod > 0 ? best.gpus : best.needed_gpus,  // fewer chips get a slice with other links
                    .terms = best.terms};
     if (r.tokens) out.outcome.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
     if (r.goodput) out.outcome.kept = goodput_of(r, best, machine);
