@@ -60,7 +60,7 @@ struct Replica {
   std::vector<Reading> reading;
   std::vector<Running> running;  ///< a heap of `ends_later`
   BlockCache blocks;
-  std::vector<UsedBlocks> behind;  ///< of tiers of its own
+  std::vector<BlockCache> behind;  ///< of tiers of its own
   std::vector<double> links;       ///< s, when the link to each tier is free
   double unread = 0;               ///< tokens of the prompts that wait
   double own = 0;                  ///< tokens that requests hold, without blocks
@@ -372,13 +372,10 @@ class Service {
   [[nodiscard]] bool start(Replica& r, int i, double now) {
     const Arrival& one = request(i);
     const double tokens = read_of(one, left(i));
-    double found = s_.behind.empty() ? std::min<double>(one.repeated, tokens - 1) : 0, own = tokens - std::min(load_.shared, one.repeated),
-           more = own;
-    if (one.blocks > 0) {
-      own = std::max(0.0, tokens - static_cast<double>(one.blocks) * load_.block);
-      more = own + static_cast<double>(r.blocks.unheld(hashes(one), one.blocks)) * load_.block;
-    }
-    if (used(r) + more + 1 > s_.cache && r.busy()) return false;
+    double found = s_.behind.empty() ? std::min<double>(one.repeated, tokens - 1) : 0, own = tokens - std::min(load_.shared, one.repeated);
+    if (one.blocks > 0) own = std::max(0.0, tokens - static_cast<double>(one.blocks) * load_.block);
+    const double room = s_.cache - used(r) - own - 1;
+    if (r.busy() && !r.blocks.lacks_at_most(room / load_.block, hashes(one), one.blocks)) return false;
     if (one.blocks > 0) {
       found = std::min(static_cast<double>(r.blocks.leading(hashes(one), one.blocks)) * load_.block, tokens - 1);
       r.blocks.hold(hashes(one), one.blocks);
@@ -429,8 +426,8 @@ class Service {
   /// Copies blocks to the tiers.
   void store(Replica& r, const std::uint32_t* hashes, std::size_t count) {
     for (std::size_t t = 0; t < s_.behind.size(); ++t) {
-      UsedBlocks& tier = s_.behind[t].common ? common_[t] : r.behind[t];
-      for (std::size_t i = count; i-- > 0;) tier.use(hashes[i]);
+      BlockCache& tier = s_.behind[t].common ? common_[t] : r.behind[t];
+      tier.add(hashes, count);
       tier.keep(s_.behind[t].tokens / load_.block);
     }
   }
@@ -565,7 +562,7 @@ class Service {
   std::vector<Left> left_;
   std::vector<PromptPart> parts_;
   Simulated out_;
-  std::vector<UsedBlocks> common_;  ///< of each tier, where replicas share it
+  std::vector<BlockCache> common_;  ///< of each tier, where replicas share it
   std::size_t arrived_ = 0;
   /// Turns whose answer has come, by when they arrive, the first on top.
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> turns_;
