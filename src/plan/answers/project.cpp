@@ -17,6 +17,7 @@
 #include <fabricost/plan/model/flops.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
+#include <fabricost/plan/training/sites.hpp>
 #include <fabricost/progress.hpp>
 
 #include <fmt/format.h>
@@ -225,6 +226,14 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
   out.system = machine;
   out.model = r.model;
   out.prices = r.prices;
+  if (r.lora_rank) {
+    PlanRequest node = r;
+    node.gpus = machine.value->gpus_per_node;
+    const TrainingQuestion q = training_question(node, *machine.value);
+    Layout layout;
+    layout.adapters = q.adapters;
+    out.trained = trained_parameters(q.model, layout);
+  }
   return out;
 }
 

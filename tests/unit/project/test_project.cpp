@@ -431,3 +431,26 @@ TEST_CASE("jobs of any size on machines whose domains are no power of two have a
   r.sequence = 8192;
   CHECK(answer(r).rows.front().trouble.empty());
 }
+
+TEST_CASE("checkpoints of adapters hold the adapters, whose model is loaded after a failure, too") {
+  std::mt19937 random{16};
+  const auto from = [&](int least, int most) { return std::uniform_int_distribution<int>{least, most}(random); };
+  for (int i = 0; i < support::draws(4); ++i) {
+    ProjectRequest q = narrow(asked("dgx-h100", 64 << from(0, 2)));
+    q.storage_bandwidth = units::GB_per_s(from(1, 20));
+    const ProjectedRun all = answer(q).rows.at(0);
+    q.lora_rank = from(1, 64);
+    const ProjectedRun some = answer(q).rows.at(0);
+    q.lora_modules = {"linear_qkv"};
+    const ProjectedRun fewer = answer(q).rows.at(0);
+    CAPTURE(*q.gpus, q.storage_bandwidth->value(), *q.lora_rank);
+    CHECK(some.failures->checkpoint->value() < all.failures->checkpoint->value() / 10);
+    CHECK(some.failures->stall.value() == Approx(some.failures->checkpoint->value() / q.storage_bandwidth->value()));
+    CHECK(some.failures->reload.value() == Approx(some.failures->stall.value() + all.failures->reload.value() * 2 / 14));
+    CHECK(some.goodput > all.goodput);
+    CHECK(fewer.failures->checkpoint->value() < some.failures->checkpoint->value());
+    CHECK(fewer.goodput >= some.goodput);
+    const double width = 4096, keys = 1024, layers = 32;  // of the model, whose queries are as wide as its states
+    CHECK(fewer.failures->checkpoint->value() == Approx(14 * *q.lora_rank * layers * (width + width + 2 * keys)));
+  }
+}

@@ -7,6 +7,7 @@
 ///   flaps          the job stands still for 1 - e^-(links x rate x stall) of the time; the rest shares what is left;
 ///                  fatal flaps count as failures (LinkFlaps)
 ///   lost rails     take 1 - 1/f of useful work, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
+///   frozen model   checkpoints hold what is trained beside it; a restart loads its weights in 16 bit too
 ///   racks          with spares_per_rack a node is replaced by one of its own rack (the machine's scale-up domain) alone, and spares are
 ///                  racks; the job's GPUs are those that work: 64 of 72 with 2 spare nodes of 4
 ///   other sizes    nodes and links in proportion to GPUs, with the requested spares
@@ -53,6 +54,7 @@ struct GoodputRequest : FailuresRequest {
   std::optional<double> links, flap_fatal;
   std::optional<int> lost_rails, rails;
   std::optional<double> network_share;
+  std::optional<double> trained;  ///< parameters beside a frozen model, as of adapters: checkpoints hold them alone; default the model
 
   static RequestTable<GoodputRequest> fields();
 };
