@@ -299,9 +299,9 @@ std::string verdict_of(const StorageAnswer& a) {
 
 namespace {
 /// "faster than RDMA up to 3.497 kB"
-[[nodiscard]] std::string crossover_text(double meet, double from, double largest) {
+[[nodiscard]] std::string crossover_text(double meet, const std::optional<Bytes>& from, double largest) {
   const auto size = [](double bytes) { return size_text(Bytes::from_value(bytes)); };
-  if (std::isfinite(from)) return "faster than RDMA from " + size(std::ceil(from)) + " on";
+  if (from) return "faster than RDMA from " + size_text(*from) + " on";
   if (std::isinf(meet)) return "faster than RDMA at every size";
   if (meet <= 0) return "never faster than RDMA";
   return fmt::format("faster than RDMA up to {}{}", size(std::floor(meet)), meet > largest ? ", beyond the sizes shown" : "");
@@ -310,8 +310,8 @@ namespace {
 
 std::string verdict_of(const AccessAnswer& a) {
   const AccessLines& lines = a.made;
-  const std::string stores = crossover_text(lines.stores_until, faster_from(lines.store, lines.rdma), a.bytes.back().value());
-  const std::string loads = crossover_text(lines.loads_until, faster_from(lines.load, lines.rdma), a.bytes.back().value());
+  const std::string stores = crossover_text(lines.stores_until, a.store_from, a.bytes.back().value());
+  const std::string loads = crossover_text(lines.loads_until, a.load_from, a.bytes.back().value());
   return fmt::format("Stores are {}; loads are {}: {} against one {} port, {}", stores, loads, a.tier, a.nic_tier, a.system);
 }
 

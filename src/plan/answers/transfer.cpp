@@ -92,6 +92,9 @@ AnswerTable<AccessAnswer> AccessAnswer::fields() {
       gives(&A::in_flight, "in_flight_bytes", "in_flight_bytes", "On their way at once; None: as many as there are, of DMA engines."),
       gives(&A::store_until, "store_until_bytes", "store_until_bytes", "Up to this size stores are faster than RDMA; None: at every size."),
       gives(&A::load_until, "load_until_bytes", "load_until_bytes", "The same of loads."),
+      gives(&A::store_from, "store_from_bytes", "store_from_bytes",
+            "From this size on stores are faster than RDMA, which has started sooner; None: there is no such size.", 1, true),
+      gives(&A::load_from, "load_from_bytes", "load_from_bytes", "The same of loads.", 1, true),
       gives(&A::sizes, "sizes", "", "By size."),
       gives(&A::bytes, "", "bytes", "Sizes."),
       gives(&A::store, "", "store_seconds", "Posted, one way, s: latency x hops + bytes / rate."),
@@ -210,6 +213,8 @@ AccessAnswer answer(const AccessRequest& r) {
   out.nic_tier = system.tier(TierRole::nic)->name.view();
   out.store_until = bounded(std::floor(out.made.stores_until));
   out.load_until = bounded(std::floor(out.made.loads_until));
+  out.store_from = bounded(std::ceil(faster_from(out.made.store, out.made.rdma)));
+  out.load_from = bounded(std::ceil(faster_from(out.made.load, out.made.rdma)));
   for (const Bytes size : out.bytes) {
     out.store.push_back(units::s(out.made.store(size.value())));
     out.load.push_back(units::s(out.made.load(size.value())));

@@ -6,6 +6,7 @@
 #include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/explain/explain.hpp>
+#include <fabricost/plan/answers/transfer.hpp>
 #include <fabricost/plan/explain/transfer.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -176,6 +177,38 @@ TEST_CASE("a transfer from storage is told by the parts on its way, whose slowes
   CHECK(support::contains(explain(lines), fmt::format("{:.6g} B", lines.stores_until)));
   const Incast met = incast(h100, 8, 1e6);
   CHECK(support::contains(explain(met), micro(met.seconds) + " us"));
+}
+
+TEST_CASE("sizes between which loads and stores are faster than RDMA are fields, and the sizes' own times say the same") {
+  int later = 0;
+  for (const SystemName& one : system_names()) {
+    AccessRequest r;
+    r.system.name = one.name;
+    for (const double window : {256.0, 65536.0, 1e6, 1e9}) {
+      r.in_flight = units::B(window);
+      r.bytes.reset();
+      AccessAnswer a;
+      try {
+        a = answer(r);
+      } catch (const RequestError&) {
+        break;  // no NIC, or no domain
+      }
+      CAPTURE(one.name, window);
+      const auto faster = [&](double bytes, auto part) {
+        r.bytes = {{units::B(bytes)}};
+        const AccessAnswer there = answer(r);
+        return (there.*part).front() < there.rdma.front();
+      };
+      for (const auto& [from, until, part] :
+           {std::tuple{a.store_from, a.store_until, &AccessAnswer::store}, std::tuple{a.load_from, a.load_until, &AccessAnswer::load}})
+        for (const double bytes : {1.0, 1e3, 1e5, 1e7, 1e12}) {
+          const bool said = from ? bytes >= from->value() : !until || bytes <= until->value();
+          CHECK(faster(bytes, part) == said);
+          later += from && said;
+        }
+    }
+  }
+  CHECK(later > 0);
 }
 
 TEST_CASE("the latency of a tier is no part of an engine's kernel, and explain says so") {

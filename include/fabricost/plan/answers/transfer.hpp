@@ -90,6 +90,7 @@ struct AccessOfSize {
 struct AccessAnswer {
   std::string system, tier;
   std::optional<Bytes> in_flight{}, store_until{}, load_until{};  ///< none: without bound
+  std::optional<Bytes> store_from{}, load_from{};  ///< sizes from which they are the faster ones; none: there is no such size
   std::vector<Bytes> bytes;
   std::vector<Time> store, load, rdma;
   [[nodiscard]] std::vector<AccessOfSize> sizes() const;
