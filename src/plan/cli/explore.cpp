@@ -201,6 +201,7 @@ void explored_text(Page& page, const ExploreAnswer& a) {
   if (std::any_of(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.extra_dollars_per_gpu_hour.has_value(); }))
     page.say("may cost more: than the machine with no part varied, at the same $/token.");
   if (!a.stack_note.empty()) page.say("Assumed: {}.", a.stack_note);
+  for (const std::string& note : a.notes) page.say("Note: {}.", note);
   if (a.price_kind == "owned")
     page.say("Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate.");
   else if (a.price_kind)

@@ -1,6 +1,7 @@
 // A buyer gets one answer from every question that contains it: sizes, spares, racks, switches, stacks, prices.
 #include "catch.hpp"
 #include "support/job.hpp"
+#include "support/message_of.hpp"
 
 #include <fabricost/plan/answers/design/explore.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
@@ -179,6 +180,65 @@ TEST_CASE("an exploration has differences of a layout that leaves GPUs idle") {
     CAPTURE(objective);
     CHECK(by.size() >= 4);
   }
+}
+
+TEST_CASE("an explored goodput is that of goodput by itself, and says of which spares") {
+  auto r = support::job<ExploreRequest>("dgx-h100", "llama3-8b", 64, 64);
+  r.gpus.reset();
+  r.vary = {"gpus=16,64"};
+  const auto of_spares = [](const ExploreAnswer& a) {
+    return std::any_of(a.notes.begin(), a.notes.end(),
+                       [](const std::string& note) { return support::contains(note, "spare node as always at hand"); });
+  };
+  CHECK_FALSE(of_spares(answer(r)));
+  r.limits = {"goodput=50%"};
+  const ExploreAnswer a = answer(r);
+  CHECK(of_spares(a));
+  for (const ExplorePoint& point : a.points)
+    for (const auto& [name, value] : point.objectives) {
+      if (name != "goodput") continue;
+      GoodputRequest failing;
+      failing.gpus = static_cast<int>(std::get<double>(point.at.front().second));
+      failing.system.name = "dgx-h100";
+      const GoodputAnswer one = answer(failing);
+      CHECK(*value == one.goodput);
+      CHECK(one.waiting_share == 0);
+    }
+}
+
+TEST_CASE("a larger domain gives more, or the answer says why it gives less") {
+  for (const std::string machine : {"mi300x-8", "dgx-h100"}) {
+    ExploreServeRequest r;
+    r.system.name = machine;
+    r.model.name = "llama3-405b";
+    r.gpus = 16;
+    r.vary = {"domain=8,16"};
+    r.objectives = "tokens/s";
+    const ExploreAnswer a = answer(r);
+    const double less = *a.points.front().objectives.front().second, more = *a.points.back().objectives.front().second;
+    CAPTURE(machine, less, more);
+    CHECK((more >= less || a.notes.size() == 1));
+    CHECK(a.notes.empty() == (machine == "dgx-h100"));
+  }
+}
+
+TEST_CASE("more of a part gives more, or less by what a plainer layout may take, and that is said") {
+  for (const std::string machine : {"mi300x-8", "dgx-h100"})
+    for (const std::string part : {"scale_up.bandwidth=112.5:900:x2GB/s per direction", "nic.bandwidth=100,25,50GB/s per direction"}) {
+      auto r = support::job<ExploreRequest>(machine, "llama3-70b", 128, 512);
+      r.vary = {part};
+      r.objectives = "step";
+      const ExploreAnswer a = answer(r);
+      std::vector<std::pair<double, double>> steps;
+      for (const ExplorePoint& point : a.points)
+        if (const auto& step = point.objectives.front().second) steps.emplace_back(std::get<double>(point.at.front().second), *step);
+      std::sort(steps.begin(), steps.end());
+      for (std::size_t i = 1; i < steps.size(); ++i) {
+        CAPTURE(machine, part, steps[i].first);
+        CHECK(steps[i].second <= steps[i - 1].second * (1 + plainer_within));
+      }
+      CHECK(support::contains(a.notes.front(), "within 1 % of the fastest"));
+    }
 }
 
 TEST_CASE("owning and renting cost the same where the answer says so") {

@@ -117,6 +117,7 @@ AnswerTable<ExploreAnswer> ExploreAnswer::fields() {
                 true),
           gives(&A::worth, "worth.parameters", "worth", "What more of each part gives there, most first."),
           field::give_stack_note<A>,
+          gives(&A::notes, "notes", "notes", "What has to be known to read the points, in words.", 1, true),
           gives(&A::price_kind, "price.kind", "price_kind",
                 "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
           gives(&A::no_price, "price.why", "no_price", "Of which machines that price is not known, or why none is; None: all have it."),
@@ -266,8 +267,25 @@ void cannot_run(ExplorePoint& out, const Space& space, const RequestError& why) 
   out.meets = false;
 }
 
+/// Why a larger domain may be slower, where one is.
+void add_domain_note(const Space& space, ExploreAnswer& out) {
+  const auto turns = [](const Axis& axis) { return axis.what.parameter == DesignParameter::domain && axis.shown.size() > 1; };
+  const auto worse = [](const ExploreWorth& one) { return one.parameter == name(DesignParameter::domain) && one.gain < 0; };
+  if (std::none_of(space.axes.begin(), space.axes.end(), turns) && std::none_of(out.worth.begin(), out.worth.end(), worse)) return;
+  for (const RequestedMachine& machine : space.machines)
+    if (const Tier* const up = machine.system->tier(TierRole::scale_up); up != nullptr && up->kind == TierKind::full_mesh) {
+      out.notes.push_back(
+          fmt::format("in the full mesh of {} a GPU's bandwidth is divided among all others of its domain, so that a group of "
+                      "part of a larger one has less",
+                      machine.system->name));
+      return;
+    }
+}
+
 /// What a million tokens cost a GPU and hour.
-[[nodiscard]] double dollars_per_gpu_hour(const Found& found) { return *found.plan.dollars * found.plan.tokens_per_gpu * found.plan.more * 3600 / 1e6; }
+[[nodiscard]] double dollars_per_gpu_hour(const Found& found) {
+  return *found.plan.dollars * found.plan.tokens_per_gpu * found.plan.more * 3600 / 1e6;
+}
 
 /// \param refused why, where the point was refused and not unmet
 [[nodiscard]] ExplorePoint point_at(Space& space, long long number, std::exception_ptr& refused) {
@@ -399,6 +417,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
   add_differences(space, out);
   mark_front(out);
   add_worth(space, out);
+  add_domain_note(space, out);
   return out;
 }
 
@@ -514,8 +533,15 @@ ExploreAnswer answer(const ExploreRequest& request) {
   ExploreAnswer out = explored(r, space);
   out.job = "train";
   out.title = fmt::format("Training {}: {}", out.model, counted(out.all_points));
+  if (std::any_of(space.objectives.all.begin(), space.objectives.all.end(), [](const Objective& one) { return one.goodput; }))
+    out.notes.emplace_back("goodput takes a spare node as always at hand, and not paid for");
+  out.notes.push_back(
+      fmt::format("of layouts whose steps are within {:g} % of the fastest the plainest is taken, as plan does; more of a part may "
+                  "give so much less",
+                  100 * plainer_within));
   for (std::size_t i = 0; i < questions.size() && out.stack_note.empty(); ++i)
-    if (const auto* const q = std::get_if<TrainingQuestion>(&questions[i])) out.stack_note = stack_note(q->stack, *space.machines[i].system);
+    if (const auto* const q = std::get_if<TrainingQuestion>(&questions[i]))
+      out.stack_note = stack_note(q->stack, *space.machines[i].system);
   return out;
 }
 

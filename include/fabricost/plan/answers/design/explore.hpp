@@ -105,6 +105,7 @@ struct ExploreAnswer {
   long long all_points = 0;
   std::optional<std::string> price_kind, no_price;
   std::string stack_note;
+  std::vector<std::string> notes;  ///< what has to be known to read the points
   std::string title;  ///< the question in one line
 
   static AnswerTable<ExploreAnswer> fields();
