@@ -29,7 +29,9 @@ def test_every_point_is_what_plan_answers_there(found):
         here = found.row(row)
         machine = fc.load_system(here["system"]).with_(domain=int(here["domain"]), nic_bandwidth=here["nic.bandwidth"])
         best = fc.plan(machine, "llama3-8b", top=1, **JOB)[0]
-        assert here["step_seconds"] == pytest.approx(best.step_seconds, rel=1e-9)
+        assert best.step_seconds / 1.01 <= here["step_seconds"] <= best.step_seconds * (1 + 1e-9)  # plan takes a plainer layout within 1 %
+        if here["step_seconds"] < best.step_seconds * (1 - 1e-9):
+            continue
         assert f"tp {best.tp} pp {best.pp} cp {best.cp} dp {best.dp} zero {best.zero}" == here["layout"]
 
 

@@ -222,7 +222,7 @@ TEST_CASE("a larger domain gives more, or the answer says why it gives less") {
   }
 }
 
-TEST_CASE("more of a part gives more, or less by what a plainer layout may take, and that is said") {
+TEST_CASE("more of a part never gives a longer step, as points are of the fastest layouts") {
   for (const std::string machine : {"mi300x-8", "dgx-h100"})
     for (const std::string part : {"scale_up.bandwidth=112.5:900:x2GB/s per direction", "nic.bandwidth=100,25,50GB/s per direction"}) {
       auto r = support::job<ExploreRequest>(machine, "llama3-70b", 128, 512);
@@ -235,9 +235,8 @@ TEST_CASE("more of a part gives more, or less by what a plainer layout may take,
       std::sort(steps.begin(), steps.end());
       for (std::size_t i = 1; i < steps.size(); ++i) {
         CAPTURE(machine, part, steps[i].first);
-        CHECK(steps[i].second <= steps[i - 1].second * (1 + plainer_within));
+        CHECK(steps[i].second <= steps[i - 1].second * (1 + 1e-9));
       }
-      CHECK(support::contains(a.notes.front(), "within 1 % of the fastest"));
     }
 }
 

@@ -523,6 +523,7 @@ ExploreAnswer answer(const ExploreRequest& request) {
   const LayoutBy by = space.objectives.pay() ? LayoutBy::paid : LayoutBy::fastest;
   space.ask = [&](const Place& at, const Compared* held) {
     TrainingQuestion q = asked_at(question_in(questions[at.machine]), at);
+    q.plain_within = 1e-9;  // a plainer layout that is slower would answer less with more of a part
     if (held != nullptr) q = with_layout(std::move(q), held->training->layout);
     Found out{
         .plan = compared(q, at.system, space.prices.of[at.machine], held != nullptr ? LayoutBy::fastest : by), .gpus = double(q.gpus), .gpus_per_node = at.system.gpus_per_node};
@@ -535,10 +536,8 @@ ExploreAnswer answer(const ExploreRequest& request) {
   out.title = fmt::format("Training {}: {}", out.model, counted(out.all_points));
   if (std::any_of(space.objectives.all.begin(), space.objectives.all.end(), [](const Objective& one) { return one.goodput; }))
     out.notes.emplace_back("goodput takes a spare node as always at hand, and not paid for");
-  out.notes.push_back(
-      fmt::format("of layouts whose steps are within {:g} % of the fastest the plainest is taken, as plan does; more of a part may "
-                  "give so much less",
-                  100 * plainer_within));
+  out.notes.push_back(fmt::format("a point takes the {} layout; plan and compare take a plainer one within {:g} % of it",
+                                  by == LayoutBy::paid ? "cheapest" : "fastest", 100 * plainer_within));
   for (std::size_t i = 0; i < questions.size() && out.stack_note.empty(); ++i)
     if (const auto* const q = std::get_if<TrainingQuestion>(&questions[i]))
       out.stack_note = stack_note(q->stack, *space.machines[i].system);
