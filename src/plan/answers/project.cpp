@@ -491,20 +491,14 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
 
 /// The fewest GPUs from one run's to another's, in whole nodes, that end in time with the spares that they take by default: the need of a
 /// run that waits for repairs knows of no spares, which pay from some number on, or find room among GPUs that a layout leaves idle.
+/// \param few without a layout
 [[nodiscard]] std::optional<ProjectedRun> fewest_between(const ProjectedRun& few, const ProjectedRun& enough, const ProjectRequest& r,
                                                          const Machine& machine, const Prices& prices, Time longest, bool batches) {
   constexpr int tried = 32;
   const int node = machine.value->gpus_per_node;
   for (int gpus = few.gpus + node; gpus < std::min(enough.gpus, few.gpus + (tried + 1) * node); gpus += node) {
-    ProjectedRun one{.system = few.system};
-    one.gpus_per_node = node;
-    one.delivery = few.delivery;
-    one.delivery_source = few.delivery_source;
-    one.wait = few.wait;
-    one.spares_per_rack = few.spares_per_rack;
+    ProjectedRun one = few;
     one.gpus = gpus;
-    one.gpus_found = true;
-    one.gpus_interval = few.gpus_interval;
     if (one.gpus_interval && enough.gpus_interval) one.gpus_interval->second = enough.gpus_interval->second;
     try {
       const ProjectedRun found = with_layout(one, r, machine, prices, false);
@@ -526,6 +520,7 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   out.gpus = gpus.value_or(0);
   out.spares_per_rack = r.spares_per_rack;
   if (!gpus) find_gpus(out, r, machine, *time_for(r, calendar, out));
+  const ProjectedRun bare = out;
   out = with_layout(std::move(out), r, machine, prices, batches);
   if (gpus || r.spares || out.spares > 0 || out.failures->repair <= Time{}) return out;
   // its GPUs were found without waiting for repairs
@@ -536,7 +531,7 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   enough.usual_goodput.reset();
   enough.failures = after_failures(enough, r, machine, prices);
   pay(enough, *machine.value, prices);
-  return fewest_between(out, enough, r, machine, prices, *time_for(r, calendar, out), batches).value_or(std::move(enough));
+  return fewest_between(bare, enough, r, machine, prices, *time_for(r, calendar, out), batches).value_or(std::move(enough));
 }
 
 /// When the user was told each machine can be had. \throws Refusal
