@@ -261,12 +261,12 @@ void take_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& fac
 
 void take_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
   Checkpointing& c = out.question.checkpointing;
-  double frozen_bytes = 0;
+  double loaded_bytes = 0;
   if (a.model) {
     constexpr double frozen_weight = 2;
     const double all = parameters_of(a.model.load()).total;
     out.checkpoint_bytes = checkpoint_bytes_per_parameter * a.trained.value_or(all);
-    if (a.trained) frozen_bytes = frozen_weight * all;
+    loaded_bytes = out.checkpoint_bytes + (a.trained ? frozen_weight * all : 0);
   }
   if (a.storage_bandwidth && out.checkpoint_bytes <= 0)
     throw Refusal("<storage_bytes_per_second> writes the checkpoint of a model: add <model>");
@@ -284,7 +284,7 @@ void take_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
         fmt::format("<checkpoint_every_seconds>: a checkpoint is written in the background for {}, and the next begins {} after it; "
                     "take at least {}, or write in less time with <storage_bytes_per_second> or <drain_seconds>",
                     duration_text(c.drain), duration_text(c.interval + c.stall), duration_text(c.drain)));
-  out.reload = numbers_in(a.reload).value_or(written + moved(frozen_bytes));
+  out.reload = numbers_in(a.reload).value_or(moved(loaded_bytes));
   c.recovery = numbers_in(a.restart).value_or(facts.recovery) + out.reload;
   const bool replaces = a.spares || a.spares_per_rack;
   if (!replaces && (a.repair || a.replaced))
