@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
 #include <tuple>
 
@@ -299,20 +298,17 @@ std::string verdict_of(const StorageAnswer& a) {
 
 namespace {
 /// "faster than RDMA up to 3.497 kB"
-[[nodiscard]] std::string crossover_text(double meet, const std::optional<Bytes>& from, double largest) {
-  const auto size = [](double bytes) { return size_text(Bytes::from_value(bytes)); };
+[[nodiscard]] std::string crossover_text(const std::optional<Bytes>& until, const std::optional<Bytes>& from, Bytes largest) {
   if (from) return "faster than RDMA from " + size_text(*from) + " on";
-  if (std::isinf(meet)) return "faster than RDMA at every size";
-  if (meet <= 0) return "never faster than RDMA";
-  return fmt::format("faster than RDMA up to {}{}", size(std::floor(meet)), meet > largest ? ", beyond the sizes shown" : "");
+  if (!until) return "faster than RDMA at every size";
+  if (*until <= Bytes{}) return "never faster than RDMA";
+  return fmt::format("faster than RDMA up to {}{}", size_text(*until), *until > largest ? ", beyond the sizes shown" : "");
 }
 }  // namespace
 
 std::string verdict_of(const AccessAnswer& a) {
-  const AccessLines& lines = a.made;
-  const std::string stores = crossover_text(lines.stores_until, a.store_from, a.bytes.back().value());
-  const std::string loads = crossover_text(lines.loads_until, a.load_from, a.bytes.back().value());
-  return fmt::format("Stores are {}; loads are {}: {} against one {} port, {}", stores, loads, a.tier, a.nic_tier, a.system);
+  return fmt::format("Stores are {}; loads are {}: {} against one {} port, {}", crossover_text(a.store_until, a.store_from, a.bytes.back()),
+                     crossover_text(a.load_until, a.load_from, a.bytes.back()), a.tier, a.nic_tier, a.system);
 }
 
 std::string verdict_of(const IncastAnswer& a) {
