@@ -23,6 +23,11 @@ def found():
     return fc.explore(model="llama3-8b", vary=VARY, objectives=["step", "$/token", "W", "nic.bandwidth"], **JOB)
 
 
+def test_notes_say_what_a_point_takes(found):
+    assert found.notes == ["a point takes the cheapest layout; plan and compare take a plainer one within 1 % of it"]
+    assert found.notes[0] in found.to_html()
+
+
 def test_every_point_is_what_plan_answers_there(found):
     assert len(found) == 2 * 4 * 3
     for row in random.Random(1).sample(range(len(found)), 8):

@@ -42,13 +42,15 @@ class Exploration:
     high_seconds (nine in ten fall between), meets (the limits), front, idle_gpus, extra_dollars_per_gpu_hour (what a GPU may cost
     more than with no part varied, at equal dollars a token), layout, binds, trouble, and `d OBJECTIVE / d DIAL`, the elasticities. `units`: of the columns that have one. found["nic_bandwidth"] and found["step"] are found["nic.bandwidth"] and
     found["step_seconds"]. `axes`, `objectives`: names of both. `front`: rows that no other beats, best in the first objective first;
-    `knee`: the row where the front bends, or None. `worth`: the gain from more of each part at the knee, a list of ExploreWorth.
+    `knee`: the row where the front bends, or None. `worth`: the gain from more of each part at the knee, a list of ExploreWorth. `notes`:
+    what has to be known to read the points, a list of str.
     """
 
     def __init__(self, columns: dict[str, Any], said: Any, front: list[int], knee: int | None) -> None:
         self.columns, self.front, self.knee = columns, front, knee
         self.axes, self.objectives, self.worth = said.axes, said.objectives, said.worth
         self.model, self.job, self.price_kind, self.no_price = said.model, said.job, said.price_kind, said.no_price
+        self.notes = said.notes
         self._verdict = repr(said)
 
     def __len__(self) -> int:
