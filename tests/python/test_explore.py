@@ -26,6 +26,13 @@ def found():
 def test_notes_say_what_a_point_takes(found):
     assert found.notes == ["a point takes the cheapest layout; plan and compare take a plainer one within 1 % of it"]
     assert found.notes[0] in found.to_html()
+    assert found.stack_note == ""
+
+
+def test_a_stack_that_was_not_measured_there_is_named():
+    found = fc.explore("gaudi-3", "llama3-8b", gpus=8, global_batch=64, vary={"nic_bandwidth": ["25 GB/s per direction"]})
+    assert found.stack_note
+    assert found.stack_note in found.to_html()
 
 
 def test_every_point_is_what_plan_answers_there(found):

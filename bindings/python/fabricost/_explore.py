@@ -43,14 +43,14 @@ class Exploration:
     more than with no part varied, at equal dollars a token), layout, binds, trouble, and `d OBJECTIVE / d DIAL`, the elasticities. `units`: of the columns that have one. found["nic_bandwidth"] and found["step"] are found["nic.bandwidth"] and
     found["step_seconds"]. `axes`, `objectives`: names of both. `front`: rows that no other beats, best in the first objective first;
     `knee`: the row where the front bends, or None. `worth`: the gain from more of each part at the knee, a list of ExploreWorth. `notes`:
-    what has to be known to read the points, a list of str.
+    what has to be known to read the points, a list of str; `stack_note`: what is assumed of a stack that was not measured there, or "".
     """
 
     def __init__(self, columns: dict[str, Any], said: Any, front: list[int], knee: int | None) -> None:
         self.columns, self.front, self.knee = columns, front, knee
         self.axes, self.objectives, self.worth = said.axes, said.objectives, said.worth
         self.model, self.job, self.price_kind, self.no_price = said.model, said.job, said.price_kind, said.no_price
-        self.notes = said.notes
+        self.notes, self.stack_note = said.notes, said.stack_note
         self._verdict = repr(said)
 
     def __len__(self) -> int:

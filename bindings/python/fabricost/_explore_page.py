@@ -49,6 +49,7 @@ def page(found: Any, title: str | None) -> str:
                          [[axis.name, plot._drawn(found, axis.name)[1],
                            ", ".join(_cell(_shown(found, axis.name, one)) for one in axis.words or axis.values)] for axis in found.axes])),
         html.line(f"Money: {found.price_kind}.".replace("_", " ") if found.price_kind else f"No money: {found.no_price}."),
+        *([html.line(f"Assumed: {found.stack_note}.")] if found.stack_note else []),
         *(html.line(f"Note: {note}.") for note in found.notes),
     )
     if found.front:
